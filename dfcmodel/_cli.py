@@ -75,7 +75,7 @@ def _rules(incomplete: str) -> list[str]:
 
 
 def _window_rules(parameter: str, names: list[str], record: Path | None = None) -> list[WindowRule]:
-    """Return window rules from names, Python files or shared libraries, whose calls are recorded in ``record``."""
+    """Return window rules from names, Python files or libraries; their calls go to folder ``record``; ValueError."""
     from dfcmodel.network.endpoints.native_rules import NativeRule, is_library
     from responsefn.rule_catalogue import rule_named
     from responsefn.rules.base import WindowRule

@@ -58,7 +58,7 @@ def explain(
     executor: Executor | None = None,
     options: RandomRuns | None = None,
 ) -> Explanation:
-    """Return the gap between packets and the fluid, and the contribution of each refinement that they do not share.
+    """Return the gap between packets and fluid, and each refinement's part; ``executor`` None: a thread per core.
 
     The fluid runs with every subset of its refinements, packets with every subset of theirs, each for
     several seeds; in one run all settings have the same starts and seed. Contributions are Shapley values,

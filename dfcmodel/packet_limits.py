@@ -88,7 +88,7 @@ class PacketLimit(Result):
 
     @property
     def status(self) -> Status:
-        """Status of the first run that failed or is not completed; COMPLETED if all are. No verdict on the limit."""
+        """Status of the first run that failed, else of the first not completed; COMPLETED if all are; no verdict."""
         return worst(self.statuses)
 
     @property

@@ -336,7 +336,7 @@ def _simulate_packets(
     times: _Times,
     seed: np.random.Generator | int | None,
 ) -> Trajectory:
-    """Run the packet-level simulation, after checks of ``sample``, and return the run."""
+    """Check ``sample``, run the packet level and return the run; ``method.seed``, unless None, replaces ``seed``."""
     from dfcmodel.packets.simulation import simulate_packets
 
     end = times.end

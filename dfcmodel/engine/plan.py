@@ -777,7 +777,7 @@ def _link_pauses(plan: FluidPlan, n: int) -> list[Any]:
 
 
 def _class_pauses(plan: FluidPlan, n: int, first_row: int) -> list[Any]:
-    """Return the rows of link n with PFC, one per feeder and lossless class; write its rooms to its record."""
+    """Return the rows of link n with PFC, one per feeder and lossless class; write its reservations to its record."""
     scenario, links, i = plan.scenario, plan.network.links, plan.position[n]
     rule: Any = scenario.links[n].discipline
     rooms = _class_rooms(plan, n)
@@ -803,7 +803,7 @@ def _class_pauses(plan: FluidPlan, n: int, first_row: int) -> list[Any]:
 
 
 def _class_rooms(plan: FluidPlan, n: int) -> dict[tuple[int, int], float]:
-    """Return the rooms of link n with PFC in packets, by feeder (a host: -1 - flow) and lossless class.
+    """Return PFC's reserved buffer at link n, packets, by feeder (a host: -1 - flow) and lossless class.
 
     Where headroom follows from delays, a room also has the arrivals of a step, if the buffer has that many packets:
     links whose delay is no whole number of steps spread packets over one step.
@@ -818,7 +818,7 @@ def _class_rooms(plan: FluidPlan, n: int) -> dict[tuple[int, int], float]:
 
 
 def _check_rooms(scenario: Scenario, n: int) -> None:
-    """Raise ValueError for a buffer without room for an access link per flow, as flows have them in the fluid."""
+    """Raise ValueError if PFC reserves more than a buffer for the access links that flows have in the fluid."""
     reserved, link = scenario.part_of_rooms(n, sum(scenario.rooms(n).values())), scenario.links[n]
     if reserved > scenario.buffer_of(n):
         msg = "in the fluid each flow of a host has an access link, for which PFC reserves room,"

@@ -338,7 +338,7 @@ DRAWN_MARKS_HINT = 'use marks="drawn"'
 
 
 def with_expected_marks(scenario: Scenario) -> Scenario:
-    """Return a scenario whose managers mark mean numbers of packets and whose senders respond to these.
+    """Return a scenario whose managers mark mean numbers of packets and senders respond to these; ValueError if none.
 
     Raises
     ------
@@ -398,7 +398,7 @@ def double_steps(
     first: int,
     limit: int,
 ) -> Doubling:
-    """Double the steps per delay until the estimated error is at most ``accuracy``, or the limit is reached.
+    """Double the steps per delay until the error is at most ``accuracy`` or ``limit`` is reached; return the last run.
 
     The estimated error of a run is the larger change of ``measure`` in the last two doublings, times
     `ERROR_PER_CHANGE`. With first-order convergence the last change is the error.

@@ -115,7 +115,7 @@ class Explanation(Result):
 
     @property
     def status(self) -> Status:
-        """Status of the first run that failed or is not completed; COMPLETED if all are."""
+        """Status of the first run that failed, otherwise of the first that is not completed; COMPLETED if all are."""
         return worst(self.statuses)
 
     @property

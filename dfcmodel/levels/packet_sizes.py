@@ -67,7 +67,7 @@ def _buffer(buffer: float | ByteBuffer, k: float) -> float | ByteBuffer:
 
 
 def _discipline(rule: Discipline, k: float, name: str) -> Discipline:
-    """Return a discipline with its thresholds in packets of 1/k of the size."""
+    """Return a discipline with thresholds times ``k``, in packets of 1/k of the size; ValueError for other kinds."""
     if isinstance(rule, (FIFO, DFC)) or (isinstance(rule, (Fair, Priority)) and rule.manager is None):
         return rule
     if isinstance(rule, Pause) and rule.manager is None:

@@ -145,7 +145,7 @@ def _first_loss(run: Trajectory) -> float:
 
 
 def _completion(run: Trajectory) -> float:
-    """Return the time at which the last transfer of finite size was complete, s; nan if one was not."""
+    """Return when the last transfer of finite size was complete, s; nan if one was not, or none is finite."""
     finite = [f for f, flow in enumerate(run.scenario.flows) if math.isfinite(flow.size)]
     return float(run.finished[finite].max()) if finite else math.nan
 

@@ -185,7 +185,7 @@ def with_refinements(
 
 
 def usual_refinements(method: Fluid | Packets, refinements: Iterable[Refinement], wait: float = 0.0) -> int:
-    """Return the bit mask of the refinements that are on in ``method`` with ``packet_jitter`` ``wait``.
+    """Return the bit mask of the refinements that are on in ``method`` with a ``packet_jitter`` of ``wait`` s.
 
     >>> from dfcmodel import Fluid, default_refinements, takano2006
     >>> refinements = default_refinements(takano2006("1", dfc=False), shared=True)

@@ -27,7 +27,7 @@ def preamble_of(overhead: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class CreditScenario:
-    """Frames of a sender with its credits, and the times of the receiver and of returning credits.
+    """Frames of a sender with its credits, and bit times of the receiver's forwarding and of returning credits.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ def agent_events_of(signatures: tuple[Signature, ...]) -> Any:
 
 
 def program_events_of(signatures: tuple[Signature, ...]) -> Any:
-    """Return the addresses of programs' events, in the order of `PROGRAM_EVENTS`, shape (programs, 3).
+    """Return addresses of programs' events in the order of `PROGRAM_EVENTS`, (programs, 3); 0: no such function.
 
     They are 0 for functions inherited from `SwitchProgram`, which return the state unchanged.
     """

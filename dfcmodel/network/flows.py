@@ -362,7 +362,7 @@ def check_option(option: str, label: str, value: Any) -> None:
 
 
 def _check_ttl(flow: Flow, of: str) -> None:
-    """Unroll the path of a flow with ``ttl``; ValueError for another path that returns to a node."""
+    """Unroll the path of a flow with ``ttl``, in place; ValueError for another path that returns to a node."""
     if flow.ttl is None:
         if len(set(flow.path)) < len(flow.path):
             msg = "must not visit a node twice; a loop needs ttl, such as ttl=64"
@@ -390,7 +390,7 @@ def unroll_loop(path: tuple[Any, ...], ttl: int) -> tuple[Any, ...]:
 
 
 def _check_paths(flow: Flow, of: str) -> None:
-    """Raise ValueError for invalid further paths, and for other first or last links than the path has."""
+    """Make the further paths of a flow tuples, in place; ValueError if invalid, or for other first or last links."""
     value: object = flow.paths
     if isinstance(value, tuple) and not value:
         return
@@ -410,7 +410,7 @@ def _check_paths(flow: Flow, of: str) -> None:
 
 
 def _check_stop(flow: Flow, of: str) -> None:
-    """Raise ValueError unless the stop is after the start; ``of`` names the flow."""
+    """Raise ValueError unless the stop is after the start; an endless stop becomes inf in place; ``of``: the flow."""
     if is_endless(unwrap_scalar(flow.stop)):
         object.__setattr__(flow, "stop", math.inf)
         return
@@ -472,7 +472,7 @@ def check_after(label: str, value: Any) -> tuple[Any, ...]:
 
 
 def _check_after(flow: Flow, of: str) -> None:
-    """Raise ValueError for invalid references to flows or delays, or for a flow that cannot wait for others."""
+    """Make references and delays of a flow tuples, in place; ValueError if invalid, or if it cannot wait for others."""
     after = check_after(f"after {of}", flow.after)
     delays = check_delays(f"delays {of}", flow.delays)
     if delays and len(delays) != len(after):
@@ -491,7 +491,7 @@ def _check_after(flow: Flow, of: str) -> None:
 
 
 def _check_idle(flow: Flow, of: str) -> None:
-    """Check idle, random_idle, size and source of a flow together; endless idle times become inf."""
+    """Raise ValueError for idle times that size or source of a flow do not allow; endless ones become inf, in place."""
     idle: object = unwrap_scalar(flow.idle)
     check_option("random_idle", f"random_idle {of}", flow.random_idle)
     if is_endless(idle):
@@ -507,7 +507,7 @@ def _check_idle(flow: Flow, of: str) -> None:
 
 
 def _check_handshake(flow: Flow, of: str) -> None:
-    """Raise ValueError for an unknown handshake, or for a handshake without a window rule."""
+    """Make the handshake of a flow a flag or "data", in place; ValueError if unknown, or without a window rule."""
     check_option("handshake", f"handshake {of}", flow.handshake)
     value: object = unwrap_scalar(flow.handshake)
     object.__setattr__(flow, "handshake", SYN_WITH_DATA if isinstance(value, str) else bool(value))

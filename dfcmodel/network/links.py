@@ -38,8 +38,8 @@ __all__ = [
     "Routes",
     "among",
     "buffer_in_packets",
-    "can_pause",
     "check_count",
+    "check_pause_threshold",
     "check_rate",
     "column_for",
     "column_of",
@@ -148,7 +148,7 @@ class Link(Described):
             raise ValueError(f"discipline {of} = {discipline!r}: must be {kinds}")  # noqa: TRY004
         if self.shared:
             if not isinstance(self.buffer, ByteBuffer):  # the scenario has the size of its packets
-                can_pause(self, self.buffer)
+                check_pause_threshold(self, self.buffer)
         elif self.discipline.queue_per == "class":
             msg = "its classes divide one buffer: must be True"
             raise ValueError(f"shared {of} = False: {msg}")
@@ -201,7 +201,7 @@ def queue_room(link: Link) -> tuple[int, int]:
     return (buffer.room, int(buffer.cell)) if isinstance(buffer, ByteBuffer) else (int(buffer), 0)
 
 
-def can_pause(link: Link, room: float) -> None:
+def check_pause_threshold(link: Link, room: float) -> None:
     """Raise ValueError unless a queue of at most ``room`` packets can exceed the link's pause threshold.
 
     The scenario checks reservations of PFC, which depend on the flows.

@@ -29,7 +29,7 @@ from dfcmodel.network.links import (
     Node,
     Routes,
     buffer_in_packets,
-    can_pause,
+    check_pause_threshold,
     distinct,
     distinct_rows,
     encode_integers,
@@ -369,7 +369,7 @@ class RoutedFlows(Described):
         return shared_with
 
     def feeders(self, n: int) -> dict[int, tuple[int, ...]]:
-        """Return the flows that come to link n, by the link that they come over; a host is -1 - flow."""
+        """Return the flows that come to link n, by the link before it; -1 - f for the host of flow f."""
         return self._feeders.get(n, {})
 
     def feeding(self, u: int) -> Link:
@@ -421,7 +421,7 @@ class Ingresses(RoutedFlows):
     """Reserved buffers ("rooms") of lossless classes at links with flow control by class, and their validation."""
 
     def counted_together(self, n: int) -> tuple[int, ...]:
-        """Return the links, link n among them, whose packets from one feeder count against one room."""
+        """Return the links, link n among them, whose packets from one feeder count against one reservation."""
         return self.count_groups.get(n, (n,))
 
     @cached_property
@@ -446,7 +446,7 @@ class Ingresses(RoutedFlows):
         return {n: group for group in groups for n in group}
 
     def ingress(self, n: int) -> list[tuple[int, int, float]]:
-        """Return the ingresses of link n with PFC: feeder (a host: -1 - flow), lossless class, room in packets.
+        """Return the ingresses of link n with PFC: feeder (a host: -1 - flow), lossless class, reserved packets.
 
         Links are numbered as by `feeders`; the access link of a host equals the first link of the path.
         """
@@ -467,7 +467,7 @@ class Ingresses(RoutedFlows):
         }
 
     def rooms(self, n: int) -> dict[tuple[int, int], float]:
-        """Return the room in packets by feeder (a host: -1 - flow) and lossless class at link n.
+        """Return the reserved packets by feeder (a host: -1 - flow) and class of link n and links counted with it.
 
         It covers all links that are counted together with link n and share their rooms. Flows that share an access link
         share its room; in the fluid each has a separate access link.
@@ -515,11 +515,11 @@ class Ingresses(RoutedFlows):
         return sums
 
     def part_of_rooms(self, n: int, rooms: float) -> float:
-        """Return link n's part, by its buffer, of rooms of the links counted together with it, packets."""
+        """Return link n's part, by its buffer, of packets (``rooms``) reserved at the links counted together with n."""
         return rooms * self.buffer_of(n) / self._buffer_together(n)
 
     def spare_of_rooms(self, n: int) -> float:
-        """Return the buffers of the links counted together with link n less their rooms, packets."""
+        """Return the buffers of the links counted together with link n less their reservations, packets."""
         return self._buffer_together(n) - sum(self.rooms(n).values())
 
     def _buffer_together(self, n: int) -> float:
@@ -528,7 +528,7 @@ class Ingresses(RoutedFlows):
 
     @cached_property
     def _room_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], NDArray[Any]]:
-        """Rows of classes at links with PFC as columns: link, feeder, is lossless, room in packets, (N,) each."""
+        """Rows of classes at links with PFC as columns: link, feeder, is lossless, reserved packets, (N,) each."""
         n, u, priority = self._feed_columns
         examples, kind_of = self.link_table.kinds, self.link_table.kind_of
         over = u
@@ -550,7 +550,7 @@ class Ingresses(RoutedFlows):
 
     @cached_property
     def lossless_ingresses(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Columns of the ingresses of lossless classes: link, feeder, class, room in packets, (N,) each.
+        """Columns of the ingresses of lossless classes: link, feeder, class, reserved packets, (N,) each.
 
         Feeders are numbered as by `feeders`, and come in the order of the flows.
         """
@@ -622,7 +622,7 @@ class Ingresses(RoutedFlows):
         return is_suspect
 
     def _check_classes(self, n: int, rule: ByClass) -> None:
-        """Raise ValueError for feeders that cannot pause one class, and buffers too small for PFC's reservations."""
+        """Raise ValueError for feeders that cannot pause a class, unlike rules counted together, or too large rooms."""
         link = self.links[n]
         for u, feeder_classes in self._feed_classes.get(n, {}).items():
             lossless = feeder_classes & set(rule.classes)
@@ -783,7 +783,7 @@ class Scenario(Ingresses):
         used = used[np.argsort(first)]
         for n in used[suspect[used]].tolist():
             if not self.links[n].shared:
-                can_pause(self.links[n], int(flows[n]) * self.buffer_of(n))
+                check_pause_threshold(self.links[n], int(flows[n]) * self.buffer_of(n))
             if self._has_to_be_checked[n]:
                 rule: Any = self.links[n].discipline
                 self._check_classes(n, rule)
@@ -895,7 +895,7 @@ class Scenario(Ingresses):
                 limit = f"must hold a packet, {link.buffer.taken(self.packet_size):g} B"
                 raise ValueError(f"buffer of link {link.name!r} = {link.buffer!r}: {limit}")
             if link.shared:
-                can_pause(link, self.buffer_of(n))
+                check_pause_threshold(link, self.buffer_of(n))
 
     def to_networkx(self) -> nx.DiGraph[Any]:
         """Return the directed graph of the links, whose edges have rate, delay, buffer, discipline and shared."""

@@ -54,12 +54,12 @@ from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
 from dfcmodel.packets.refusals import (
     MAX_WINDOW,
     check_arrival,
-    check_element,
-    check_law,
     check_numbers,
-    check_program,
     check_rate,
     check_window,
+    refuse_element,
+    refuse_law,
+    refuse_program,
 )
 from dfcmodel.results.records import FLOW_COUNTS
 from hopflow.fork_safety import cached_property
@@ -181,7 +181,7 @@ class PacketRun:
     _bound: tuple[tuple[tuple[Any, ...], ...], Any] | None = field(default=None, init=False, repr=False)
 
     def advance(self, until: int) -> bool:
-        """Advance to the end of sample ``until``; return False if more arrived in a window than the arrays hold.
+        """Advance to the end of sample ``until``; False: larger arrays are needed; raise for invalid values of rules.
 
         Raises
         ------
@@ -269,7 +269,7 @@ class PacketRun:
         for p, it in _first_failed(self.layout.arrays["program"]):
             function, field = PROGRAM_EVENTS[it["failed_in"]], FIELDS[it["failed"]]
             returned = function, field, float(it["failed_value"])
-            check_program(self.plan, p, int(it["failed_flow"]), float(it["failed_at"]), returned)
+            refuse_program(self.plan, p, int(it["failed_flow"]), float(it["failed_at"]), returned)
 
     def _check_laws(self) -> None:
         """Raise ArithmeticError for the first invalid value that a law between the ends of a link returned."""
@@ -277,13 +277,13 @@ class PacketRun:
             q = int(self.layout.arrays["feeder"]["port"][k])
             function, field = LAW_EVENTS[it["failed_in"]], LAW_FIELDS[it["failed"]]
             returned = function, field, float(it["failed_value"])
-            check_law(self.plan, q, int(it["asks"]), float(it["failed_at"]), returned)
+            refuse_law(self.plan, q, int(it["asks"]), float(it["failed_at"]), returned)
 
     def _check_elements(self) -> None:
         """Raise ArithmeticError for the first invalid value that an element of a path returned."""
         for k, it in _first_failed(self.layout.arrays["element"]):
             returned = ELEMENT_FIELDS[it["failed"]], float(it["failed_value"])
-            check_element(self.plan, k, float(it["failed_at"]), returned)
+            refuse_element(self.plan, k, float(it["failed_at"]), returned)
 
     def _check_rules(self) -> None:
         """Raise RuleError for the first window rule that has returned an invalid window."""
@@ -829,7 +829,7 @@ def _remaining_packets(plan: PacketPlan, arrays: dict[str, Any], in_lanes: NDArr
 
 
 def _largest_excess(plan: PacketPlan, arrays: dict[str, Any]) -> dict[tuple[int, int, int], float]:
-    """Return the most packets beyond the room in one pause, by port, feeder and class, as `Records.excess`."""
+    """Return the most packets without room in one pause, by (port, feeder or -1 - flow, class), as `Records.excess`."""
     excess: dict[tuple[int, int, int], float] = {}
     port, feeder, hop = arrays["port"], arrays["feeder"], arrays["hop"]
     for p in plan.ports_under(Pause):

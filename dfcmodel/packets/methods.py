@@ -237,7 +237,7 @@ class Packets(Described):
         return scenario.table.columns["source"].map(lambda source: self._recovery(source, chosen))
 
     def _recovery(self, source: Source, chosen: Recovery | None, name: str | None = None) -> str | LossRecovery:
-        """Return a source's loss recovery: ``chosen``, for all flows or flow ``name``, if it can have it."""
+        """Return a source's loss recovery: ``chosen`` (of flow ``name``, or all) if it can have it, else its own."""
         default: str | LossRecovery = getattr(source, "recovery", "")
         if default != "" and default not in RECOVERIES:
             check_choice(f"recovery of {source!r}", default)

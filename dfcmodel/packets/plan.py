@@ -552,7 +552,7 @@ class PacketPlan:
 
     @shared
     def all_packets(self) -> Floats:
-        """Packets that each flow has to send in total, (F,): `dfcmodel.Flow.all_packets`."""
+        """Packets that each flow has to send in total, (F,): `dfcmodel.Flow.all_packets`; inf with idle periods."""
         table = self.scenario.table
         return np.where(table.numbers("idle") == np.inf, table.numbers("size"), np.inf)
 
@@ -695,7 +695,7 @@ class PacketPlan:
 
     @shared
     def rooms(self) -> Integers:
-        """Packets, or bytes at ports with cells (`cells`), that fit into each port's queue, (P,)."""
+        """Capacity of each port's queue, (P,): packets, or bytes at ports with cells (`cells`); 2**40 if unlimited."""
         return self.ports.column(lambda port: min(port.room, UNBOUNDED)).astype(np.int64)
 
     @shared
@@ -828,7 +828,7 @@ class PacketPlan:
 
     @shared
     def ingresses(self) -> Ingresses:
-        """Rows (port, port before it, class, room) that ports with lossless classes count."""
+        """Rows (port, port before it, class, reserved packets) that ports with lossless classes count."""
         if not any(rule.queue_per == "class" for rule in self.disciplines):
             none = np.empty(0, dtype=np.int64)
             return Ingresses(none, none, none, np.empty(0))
@@ -842,7 +842,7 @@ class PacketPlan:
         return Ingresses(port[rows], before[rows], priority[rows], room[rows])
 
     def ingress(self, p: int) -> dict[tuple[int, int], float]:
-        """Return port p's room in packets by the port before it and class; a host is -1 - flow.
+        """Return the packets that port p reserves by the port before it and class; a host is -1 - flow.
 
         Of a host without access link it is -1 - flow.
         """

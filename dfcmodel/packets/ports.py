@@ -122,7 +122,7 @@ def _interface(discipline: Discipline) -> Interface:
 
 
 def bits_of(rate: float, size: float) -> float:
-    """Return a rate in bit/s, rounded to a whole number if it differs by rounding errors only."""
+    """Return ``rate``, packets/s of ``size`` bytes, in bit/s, rounded if rounding errors alone make it a fraction."""
     bits = rate * 8.0 * size
     return float(round(bits)) if abs(bits - round(bits)) <= 1e-9 * bits else bits
 

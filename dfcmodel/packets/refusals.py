@@ -50,13 +50,13 @@ __all__ = [
     "MAX_WINDOW",
     "check_agents",
     "check_arrival",
-    "check_element",
-    "check_law",
     "check_numbers",
-    "check_program",
     "check_rate",
     "check_scenario",
     "check_window",
+    "refuse_element",
+    "refuse_law",
+    "refuse_program",
 ]
 
 NS2_RULES = {
@@ -418,7 +418,7 @@ def _check_discipline(link: Link, method: Packets) -> None:
 
 
 def check_numbers(scenario: Scenario, too_many: NDArray[np.bool_], end: float) -> None:
-    """Raise OverflowError for a flow that sends more packets than there are sequence numbers.
+    """Raise OverflowError for the first flow flagged in ``too_many``: more packets than sequence numbers.
 
     Parameters
     ----------
@@ -493,8 +493,8 @@ def check_arrival(scenario: Scenario, f: int, arrival: tuple[float, float], now:
         raise ArithmeticError(f"{where} packets = {packets:g}: {msg}")
 
 
-def check_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple[str, str, float]) -> None:
-    """Raise ArithmeticError for a value of a switch program that is NaN, no flag (0 or 1) or no queue.
+def refuse_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple[str, str, float]) -> None:
+    """Raise ArithmeticError for a value that a switch program returned: NaN, no flag (0 or 1) or no queue.
 
     Parameters
     ----------
@@ -520,8 +520,8 @@ def check_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple[
     raise ArithmeticError(f"{where}: {what} {field} = {value:g}: {msg}")
 
 
-def check_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str, str, float]) -> None:
-    """Raise ArithmeticError for a value of a link's law that is no message or no flag (0 or 1).
+def refuse_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str, str, float]) -> None:
+    """Raise ArithmeticError for a value that a link's law returned: a message that is NaN, or no flag (0 or 1).
 
     Parameters
     ----------
@@ -540,8 +540,8 @@ def check_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str,
     raise ArithmeticError(f"{where}: {name}.{function} returned {what}: {msg}")
 
 
-def check_element(plan: PacketPlan, k: int, now: float, returned: tuple[str, float]) -> None:
-    """Raise ArithmeticError for a value that an element of a path must not return.
+def refuse_element(plan: PacketPlan, k: int, now: float, returned: tuple[str, float]) -> None:
+    """Raise ArithmeticError for a value that an element of a path returned out of its range.
 
     Parameters
     ----------

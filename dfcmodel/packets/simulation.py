@@ -412,7 +412,7 @@ def _starts(plan: PacketPlan, finished: NDArray[np.float64]) -> NDArray[np.float
 
 
 def _access_links(plan: PacketPlan) -> dict[int, int]:
-    """Return the access links, as ports, each with the first flow that uses it."""
+    """Return {access link, as a port: index of the first flow that uses it}."""
     ports, flows = distinct(plan.forward.first, len(plan.ports))
     is_access = plan.ports.link[ports] < 0
     return dict(zip(ports[is_access].tolist(), flows[is_access].tolist(), strict=True))

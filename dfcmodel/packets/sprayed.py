@@ -212,7 +212,7 @@ def _with_lenders(scenario: Scenario, spraying: Spraying) -> Scenario:
 
 
 def check_failures(scenario: Scenario, method: Packets) -> None:
-    """Raise ValueError for failing links of hosts, under DFC or a law, or with random losses."""
+    """Raise ValueError for failures of an unknown or first link, under DFC or a law, or with random losses."""
     links, first = scenario.link_table, set(scenario.routes.first.tolist())
     for name in method.failures or ():
         choice("failures: link", name, links.names)

@@ -126,7 +126,7 @@ class Animation:
         return self.to_html()
 
     def save(self, path: str | Path) -> Path:
-        """Write the animation to a file: ``.gif``, ``.mp4`` (with ffmpeg) or ``.html``.
+        """Write the animation to a file: ``.gif``, ``.mp4`` (with ffmpeg) or ``.html``; return the path.
 
         Raises
         ------

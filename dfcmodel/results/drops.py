@@ -34,7 +34,7 @@ HOST_LINK = "own link"
 
 @dataclass(frozen=True)
 class LosslessLoss:
-    """Packets of one lossless class that one link dropped because its buffer was full.
+    """Packets of one lossless class that one link dropped because its buffer was full, and its headroom.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class LosslessLoss:
 
 
 def is_at_host_link(run: Records, dropped: Any) -> Any:
-    """Return flags, (N,), of drops at the first link of a flow whose sender pauses cannot stop."""
+    """Return flags, (N,), of data dropped at a full buffer of a flow's first link whose sender pauses cannot stop."""
     first, direct = run.scenario.routes.first, run.scenario.host_is("direct")
     at_first = direct[dropped["flow"]] & (first[dropped["flow"]] == dropped["link"])
     return at_first & (dropped["ack"] == 0) & (dropped["cause"] == BUFFER_FULL)

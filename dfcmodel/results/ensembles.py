@@ -57,7 +57,7 @@ def mean_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[NDA
 
 
 def estimate_text(values: NDArray[np.float64], low: float = 0.0, high: float = np.inf) -> str:
-    """Return the mean over independent runs, its 95 % interval and the range of single runs as a string.
+    """Return mean, 95 % interval and range of single runs, within [low, high], of independent runs as a string.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class Ensemble(Recorded, Result):
 
     @property
     def status(self) -> Status:
-        """Status of the first run that failed or is not completed; COMPLETED if all are."""
+        """Status of the first run that failed, otherwise of the first that is not completed; COMPLETED if all are."""
         return worst([run.status for run in self.runs])
 
     @property

@@ -85,6 +85,7 @@ def _at_links(run: Any) -> tuple[Floats, Floats]:
 
 
 def _ratio(lost: Floats, carried: Floats) -> Floats:
-    """Return lost / (lost + carried) packets elementwise; 0 where both are 0; negative input counts as 0."""
-    lost, arrived = np.maximum(lost, 0.0), np.maximum(lost + carried, 0.0)
+    """Return lost / (lost + carried) packets elementwise, 0 to 1; 0 where both are 0; negative input counts as 0."""
+    lost = np.maximum(lost, 0.0)
+    arrived = lost + np.maximum(carried, 0.0)
     return np.divide(lost, arrived, out=np.zeros_like(lost), where=arrived > 0.0)

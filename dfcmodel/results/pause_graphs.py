@@ -80,7 +80,7 @@ class PausePropagation(Result):
 
     @cached_property
     def origins(self) -> dict[str, float]:
-        """Time of pauses that a node requested while no link out of it was paused, s, longest first.
+        """Time of pauses that a node requested while no link out of it was paused in their class, s, longest first.
 
         A queue of such a node grew without a pause of its link, so that congestion began at the node. A pause counts in
         full if no link out of the node was paused in its class when it took effect. A pause that was requested during
@@ -205,7 +205,7 @@ def pause_propagation(run: Records) -> PausePropagation:
 
 
 def _starts_unpaused(paused: Any, links: Sequence[Link]) -> NDArray[np.bool_]:
-    """Return flags, (N,), of the pauses that began while no link out of the requesting node was paused."""
+    """Return flags, (N,), of pauses at whose begin no link out of the requesting node was paused in their class."""
     number = {node: n for n, node in enumerate(dict.fromkeys(link.source for link in links))}
     source = np.array([number[link.source] for link in links], dtype=np.int64)
     requester = source[paused["by"]]

@@ -471,7 +471,7 @@ class Records(Recorded):
 
     @property
     def status(self) -> Status:
-        """COMPLETED when every packet is accounted for to 1e-12 and every number is finite."""
+        """NOT_FINITE, INACCURATE (``accuracy`` missed), UNBALANCED (packets missing beyond 1e-12) or COMPLETED."""
         if not np.all(np.isfinite(self.in_transit)):
             return Status.NOT_FINITE
         if self.accuracy is not None and not (self.step_error or 0.0) <= self.accuracy:
@@ -606,7 +606,7 @@ class Records(Recorded):
         return chosen
 
     def to_netcdf(self, path: str | Path) -> Path:
-        """Write all recorded quantities to a netCDF file that ``xarray.open_dataset`` reads.
+        """Write all recorded quantities to a netCDF file, for ``xarray.open_dataset``, and return its path.
 
         The format is netCDF 3 with 64-bit offsets. Node labels of mixed types are written as
         strings. The attribute ``toml`` is the scenario for `read_scenario`, if its nodes can be

@@ -174,7 +174,7 @@ def _cyclic_deadlock(waiting: _WaitingPackets, stuck: dict[Lane, list[Any]]) -> 
 
 
 def _standstill(run: Records, pausers: dict[Lane, list[Any]]) -> PauseDeadlock | None:
-    """Return a deadlock without a known cycle if links are paused and no waiting packet moved; otherwise None."""
+    """Return a deadlock without a known cycle if links are paused, or pauses unknown, and no packet moved; or None."""
     assert run.remaining is not None
     delivers = run.delivered[:, -1] > run.delivered[:, _reference_sample(run)]
     moves = delivers.any() or not (run.remaining["still"] == 1).all()

@@ -84,7 +84,7 @@ class Trajectory(Records, Result):
 
     @property
     def status(self) -> Status:
-        """COMPLETED when every packet is accounted for to 1e-12 and every number is finite.
+        """COMPLETED, or what failed: finite numbers, accuracy, balance, no storm, no deadlock, lossless classes.
 
         INACCURATE when an accuracy was requested (`Fluid`) and the error from the step may be larger. Instead of
         COMPLETED, the first of these that applies: STORM when a port pauses others for ever by a fault, `storm` names

@@ -60,7 +60,7 @@ class Case:
 
 @lru_cache(maxsize=SHARED_RUNS)
 def _shared_run(rule: BBR, path: Path, seed: int) -> Observation:
-    """Run a rule on a path with a seed; the result is cached, because several cases use the same run."""
+    """Run a rule on a path and return the observation; cached, because several cases use the same run."""
     return observe(rule, path, seed)
 
 
@@ -139,7 +139,7 @@ def _with_rate_step(path: Path, rates: tuple[float, float]) -> Callable[[BBR, in
 
 
 def _run_with_timeout(rule: BBR, seed: int) -> Observation:
-    """Run a rule whose application sends a packet per round trip from 2 s on, which are all lost for half a second."""
+    """Return a run whose application sends a packet per round trip from 2 s on, all lost from 2.5 to 3 s."""
     start = 2.0
     sent = int(_observe(rule, replace(PLAIN, duration=start), seed).emitted[-1])
     times = start + PLAIN.rtt * np.arange(1, 80)

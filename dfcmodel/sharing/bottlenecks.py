@@ -358,7 +358,7 @@ def bottleneck_of(
 
 
 def validate_rules(rules: Sequence[WindowRule], discipline: Discipline | None = None) -> tuple[WindowRule, ...]:
-    """Return window rules as a tuple; raise TypeError or ValueError for other values and for duplicates.
+    """Return distinct window rules as a tuple; ValueError if one answers marks and the discipline marks none.
 
     Rules that answer marks need a discipline that marks; None is a drop-tail queue.
     """

@@ -171,7 +171,7 @@ class Coexistence(Result):
 
     @property
     def status(self) -> Status:
-        """COMPLETED if packets arrived in each run and every packet sent is accounted for."""
+        """NOT_MEASURED if no packet arrived in some run; otherwise the status of the runs, ``run_status``."""
         arrived = self.by_run["goodput"].any(axis=1).all()
         return self.run_status if arrived else Status.NOT_MEASURED
 

@@ -137,7 +137,7 @@ class Evaluation(Result):
 
     @property
     def wide(self) -> pd.DataFrame:
-        """Rows of the table whose interval is still wider than five points after all seeds of the budget."""
+        """Rows of the table whose interval is NaN or wider than five points after all seeds, with a finite NewReno."""
         width = self.table["difference_high"] - self.table["difference_low"]
         rows: pd.DataFrame = self.table[~(width <= WIDTH) & np.isfinite(self.table["newreno"])]
         return rows

@@ -60,7 +60,7 @@ def coexist_sweep(
     store: str | Path | None = None,
     options: PathOptions | None = None,
 ) -> xr.Dataset:
-    """Return rates and shares of flows at one bottleneck, by packet-level simulation, over a grid of paths.
+    """Return rates and shares of flows, one per rule, at one bottleneck over a grid of paths, at packet level.
 
     Parameters
     ----------

@@ -22,5 +22,5 @@ class TimedLoss(PathElement):
 
     @staticmethod
     def on_packet(s: Any, q: Any, e: Any) -> Any:
-        """Drop the packet with the probability if it arrives between the times; return the new state."""
+        """Drop with ``q.probability`` if the packet arrives in [``q.begin``, ``q.end``); return the new state."""
         return s._replace(drop=1.0 if q.begin <= e.time < q.end and e.random < q.probability else 0.0)

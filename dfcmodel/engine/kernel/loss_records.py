@@ -86,8 +86,8 @@ def record_loss(c: int, new: Any, left_steps: int, net: Any, shared: Any) -> Non
 
 
 @compiled
-def record_pushed_out(c: int, waits: float, amount: float, when: float, step: Any, sharing: Any) -> None:
-    """Record that ``amount`` of the ``waits`` packets in queue c was lost, at the head of the queue.
+def record_pushed_out(c: int, backlog: float, amount: float, when: float, step: Any, sharing: Any) -> None:
+    """Record that ``amount`` of the ``backlog`` packets in queue c was lost, at the head of the queue.
 
     Stretches of packets behind them are joined to theirs.
     """
@@ -102,20 +102,20 @@ def record_pushed_out(c: int, waits: float, amount: float, when: float, step: An
         begin_records(flow, net, sharing.shared)
     mask = net.losses.shape[1] - 1
     begin, until, lost, marked = end, 0.0, amount, 0.0
-    while queue.losses_end > queue.losses_first and waits > 0.0:
+    while queue.losses_end > queue.losses_first and backlog > 0.0:
         last = net.losses[c, (queue.losses_end - 1) & mask]
         full = queue.losses_end - queue.losses_first > mask
-        if waits <= begin - last.end and not full:
+        if backlog <= begin - last.end and not full:
             break
         first = max(last.first, queue.cursor)
-        waits -= begin - first - last.lost
+        backlog -= begin - first - last.lost
         lost += last.lost
         marked += last.marked
         begin = first
         until = max(until, last.end)
         queue.losses_end -= 1
         flow.pending -= 1
-    begin -= max(0.0, waits)
+    begin -= max(0.0, backlog)
     new = net.losses[c, queue.losses_end & mask]
     new.first, new.end, new.lost = begin, max(until, begin + lost), lost
     new.marked = min(marked, new.end - begin - lost)
@@ -183,7 +183,7 @@ def count_marks(marked: float, marks: float, piece: float, left: float) -> float
 
 @compiled
 def skip_lost_stretch(flow: Any, n: int, quantum: float, net: Any) -> Any:
-    """Return `find_losses`'s tuple, (0, sent, 0), for a stretch lost completely at queue n of the paths."""
+    """Move the cursors past a stretch lost completely at queue n of the paths; return (0, packets sent for it, 0)."""
     queue, losses = net.queues[net.path[n]], net.losses[net.path[n]]
     sent = losses[queue.losses_first & (losses.shape[0] - 1)].end - queue.cursor
     queue.cursor += sent
@@ -197,7 +197,7 @@ def skip_lost_stretch(flow: Any, n: int, quantum: float, net: Any) -> Any:
 
 @inlined
 def find_losses(flow: Any, arrived: float, quantum: float, net: Any) -> Any:
-    """Return (packets, packets sent for them, marked ones) of the next arrivals with one loss density.
+    """Return (packets, packets sent for them, marked ones) of the next arrivals with one loss density, off the records.
 
     Returns
     -------

@@ -69,7 +69,7 @@ def sum_managed_backlogs(link: Any, bands: Any) -> float:
 
 @compiled
 def draw_victim(amount: float, first: int, end: int, now: Any, before: Any, seed: Any) -> int:
-    """Return a queue drawn in proportion to ``now`` - ``before``, its arrivals or departures; ``amount``: their sum."""
+    """Return a queue drawn by ``now`` - ``before``, its arrivals or departures (sum ``amount``); changes ``seed``."""
     at = amount * next_random(seed)
     victim = first
     for c in range(first, end):
@@ -199,7 +199,7 @@ def mark_leaving(link: Any, manager: Any, step: Any, sharing: Any) -> None:
 
 @compiled
 def manage(link: Any, manager: Any, step: Any, sharing: Any) -> float:
-    """Call a link's manager for the arrivals of a step, drop and mark; return the number of packets dropped.
+    """Call a link's manager for a step's arrivals; drop and mark in ``link`` and ``sharing``; return packets dropped.
 
     A manager serves all queues of the link, or the queues of one class.
     """

@@ -50,13 +50,13 @@ def part_before_full(excess: float, growth: float) -> float:
 
 
 @inlined
-def record_drop(c: int, amount: float, fits: float, step: Any, sharing: Any) -> None:
-    """Record ``amount`` of queue c's arrivals as dropped by a full buffer, after the part ``fits`` of the step."""
+def record_drop(c: int, amount: float, before_full: float, step: Any, sharing: Any) -> None:
+    """Record ``amount`` of queue c's arrivals as dropped when full, after part ``before_full`` of the step."""
     net = sharing.net
     origin, mask = net.queues[c].origin, net.wire.shape[0] - 1
     begin, end = net.wire[(step.k - 1) & mask, origin], net.wire[step.k & mask, origin]
-    begin = min(begin + quantize(fits * (end - begin), step.quantum), end - amount)
-    when = step.now + fits * step.h
+    begin = min(begin + quantize(before_full * (end - begin), step.quantum), end - amount)
+    when = step.now + before_full * step.h
     record_first_drop(net.drops, FIRST_FULL, c, when)
     record_loss(c, Lost(begin, end, amount, 0.0, when), step.left, net, sharing.shared)
 
@@ -109,8 +109,8 @@ def remove_from_order(b: int, first: int, end: int, amount: float, sharing: Any)
 
 
 @compiled
-def drop_from_bands(link: Any, excess: float, fits: float, step: Any, sharing: Any) -> None:
-    """Drop ``excess`` packets from a link's arrivals of this step, from the bands of the highest rank first."""
+def drop_from_bands(link: Any, excess: float, before_full: float, step: Any, sharing: Any) -> None:
+    """Drop ``excess`` packets of a link's arrivals, highest rank first, after part ``before_full`` of the step."""
     bands, shared = sharing.bands, sharing.shared
     b = link.end_band - 1
     while b >= link.first_pooled and excess > 0.0:
@@ -123,7 +123,7 @@ def drop_from_bands(link: Any, excess: float, fits: float, step: Any, sharing: A
         if total > 0.0:
             part = min(1.0, excess / total)
             for n in range(low + 1, b + 1):
-                over = Excess(excess, part, fits)
+                over = Excess(excess, part, before_full)
                 excess -= drop_from_range(n, bands[n].first, bands[n].end, over, step, sharing)
         b = low
 
@@ -155,7 +155,7 @@ def drop_from_range(b: int, first: int, end: int, over: Any, step: Any, sharing:
         amount -= subtract_surplus(first, end, amount - over.amount, shared[NOW])
     for c in range(first, end):
         if shared[NOW, c] > 0.0:
-            record_drop(c, shared[NOW, c], over.fits, step, sharing)
+            record_drop(c, shared[NOW, c], over.before_full, step, sharing)
     remove_from_order(b, first, end, amount, sharing)
     return amount
 
@@ -184,13 +184,13 @@ def drop_from_queues(link: Any, first: int, end: int, step: Any, sharing: Any) -
         fresh += min(arrivals, queue.backlog)
         growth += arrivals - departures(queue, c, k, net.wire)
     part = min(1.0, excess / fresh) if fresh > 0.0 else 0.0
-    fits = part_before_full(excess, growth)
+    before_full = part_before_full(excess, growth)
     for c in range(first, end):
         queue = net.queues[c]
         arrivals = min(arrived[queue.origin] - previous[queue.origin], queue.backlog)
         amount = min(min(arrivals, quantize(part * arrivals, quantum) + quantum), max(0.0, excess))
         if amount > 0.0:
-            record_drop(c, amount, fits, step, sharing)
+            record_drop(c, amount, before_full, step, sharing)
             queue.lost += amount
             queue.backlog -= amount
             queue.area -= amount
@@ -220,11 +220,11 @@ def drop_tail(i: int, step: Any, sharing: Any) -> None:
 def drop_from_link(link: Any, step: Any, sharing: Any) -> None:
     """Drop packets beyond a link's shared buffer (or beyond its part without headroom)."""
     excess = link.pooled - (link.limit - link.reserved)
-    fits = part_before_full(excess, link.growth)
+    before_full = part_before_full(excess, link.growth)
     if link.kind == FAIR_SHARES:
-        push_out(link, excess, fits, step, sharing)
+        push_out(link, excess, before_full, step, sharing)
     else:
-        drop_from_bands(link, excess, fits, step, sharing)
+        drop_from_bands(link, excess, before_full, step, sharing)
 
 
 @compiled
@@ -240,6 +240,6 @@ def drop_from_flow_buffers(link: Any, b: int, step: Any, sharing: Any) -> None:
         if shared[NOW, c] > 0.0:
             sent = shared[SENT, c] - shared[BEFORE, c]
             growth = shared[ARRIVED, c] - shared[PREVIOUS, c] - sent
-            fits = part_before_full(excess, growth)
-            record_drop(c, shared[NOW, c], fits, step, sharing)
+            before_full = part_before_full(excess, growth)
+            record_drop(c, shared[NOW, c], before_full, step, sharing)
     remove_from_order(b, band.first, band.end, total, sharing)

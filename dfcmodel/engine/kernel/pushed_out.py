@@ -37,11 +37,11 @@ def common_length(first: int, end: int, room: float, bands: Any) -> float:
 
 
 @inlined
-def drop_end(b: int, amount: float, fits: float, step: Any, sharing: Any) -> None:
-    """Drop ``amount`` packets from the end of band b, the queue of one flow."""
+def drop_end(b: int, amount: float, before_full: float, step: Any, sharing: Any) -> None:
+    """Drop ``amount`` packets from the end of band b, one flow's queue, after part ``before_full`` of the step."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     c = band.first
-    when = step.now + fits * step.h
+    when = step.now + before_full * step.h
     record_first_drop(sharing.net.drops, FIRST_FULL, c, when)
     record_pushed_out(c, band.arrivals - band.served, amount, when, step, sharing)
     shared[ARRIVED, c] -= amount
@@ -56,8 +56,8 @@ def drop_end(b: int, amount: float, fits: float, step: Any, sharing: Any) -> Non
 
 
 @compiled
-def push_out(link: Any, excess: float, fits: float, step: Any, sharing: Any) -> None:
-    """Drop ``excess`` packets from a link's backlog, arrivals or not: highest rank first, there the longest queues."""
+def push_out(link: Any, excess: float, before_full: float, step: Any, sharing: Any) -> None:
+    """Drop ``excess`` packets of a link, highest rank, longest queues first, after part ``before_full`` of the step."""
     bands = sharing.bands
     first = link.end_band
     while excess > 0.0 and first > link.first_pooled:
@@ -73,5 +73,5 @@ def push_out(link: Any, excess: float, fits: float, step: Any, sharing: Any) -> 
             backlog = bands[b].arrivals - bands[b].served
             if backlog > length and amount > 0.0:
                 over = min(min(backlog, amount), quantize(backlog - length, step.quantum) + step.quantum)
-                drop_end(b, over, fits, step, sharing)
+                drop_end(b, over, before_full, step, sharing)
                 amount -= over

@@ -245,7 +245,7 @@ class Transport(NamedTuple):
 
 
 class Order(NamedTuple):
-    """The order of queued packets: cumulative arrivals at the queues, a row per step, Q rows, a power of two."""
+    """Cumulative accepted packets, a row for each of the last Q steps (a power of 2): by queue, and by band."""
 
     rows: Any  # (Q, C) accepted packets
     total: Any  # (Q, B) accepted packets of all queues of a band
@@ -266,7 +266,7 @@ class Span(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step of a run: its number, time in s, and constants."""
+    """A step of a run: number, time, s, steps to the next record, and constants: length, s, quantum, minimum RTO."""
 
     k: Any  # its number
     now: Any  # its time, s
@@ -288,11 +288,11 @@ class Sharing(NamedTuple):
 
 
 class Excess(NamedTuple):
-    """Packets beyond the size of a buffer at the end of a step, to be dropped."""
+    """Packets beyond a buffer at the end of a step: amount, part of the arrivals to drop, part of the step before."""
 
     amount: Any  # packets
     part: Any  # of the arrivals; < 0: computed from the amount
-    fits: Any  # part of the step before the buffer is full
+    before_full: Any  # part of the step before the buffer is full
 
 
 class Lost(NamedTuple):

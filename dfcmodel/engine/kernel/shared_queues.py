@@ -89,7 +89,7 @@ def sum_bands(link: Any, bands: Any, shared: Any) -> None:
 
 
 @inlined
-def longest_backlog(link: Any, bands: Any, shared: Any) -> float:
+def set_longest_backlog(link: Any, bands: Any, shared: Any) -> float:
     """Set a link's backlog; return the packets in its shared buffer, or in the fullest of its per-flow buffers."""
     set_backlog(link, bands)
     if link.shared == 1 or link.backlog == 0.0:
@@ -140,7 +140,7 @@ def serve_shared(i: int, n_overflowing: int, service: Any, step: Any, sharing: A
         mark_leaving(link, service.managers[link.manager], step, sharing)
     if link.end_ingress > link.first_ingress:
         limit_ingress(link, step, sharing)
-    longest = longest_backlog(link, bands, shared)
+    longest = set_longest_backlog(link, bands, shared)
     link.growth = link.pooled - waited
     if link.backlog - link.pooled + longest > link.peak:
         held = link.backlog - link.pooled  # in rooms of their own

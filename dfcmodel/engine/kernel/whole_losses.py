@@ -18,7 +18,7 @@ __all__ = ["draw_losses"]
 
 @inlined
 def draw_flow(link: Any, first: int, end: int, total: float, arrivals: Any) -> int:
-    """Return a queue drawn in proportion to ``arrivals``, whose sum is ``total`` > 0."""
+    """Return a queue drawn in proportion to ``arrivals``, with sum ``total`` > 0; changes the link's ``loss_seed``."""
     link.loss_seed = 48271 * link.loss_seed % 2147483647  # Park and Miller's generator
     at = total * (link.loss_seed / 2147483647.0)
     drawn = first

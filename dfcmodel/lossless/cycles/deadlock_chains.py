@@ -45,7 +45,7 @@ def _replace_queue(queues: Any, k: int, queue: Any) -> Any:
 
 
 def _rules(s: Any, q: Any) -> Iterator[Any]:
-    """Yield successors of a state with their rates per packet time: arrivals at half of the load, and departures."""
+    """Yield successors of state s with rates per packet time: arrivals at half of ``q.load``, and departures."""
     for k in range(len(s.n)):
         after = (k + 1) % len(s.n)
         departed = _replace_queue(s.n, k, s.n[k] // 2)

@@ -95,7 +95,7 @@ class WatchdogRisk(Result):
 
 
 def watchdog_risk(watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType) -> WatchdogRisk:
-    """Return the rate of false alarms of a watchdog under random pauses and gaps.
+    """Return the false alarms per second of a watchdog under random pauses and gaps.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def recommend_watchdog(
     pollings: Sequence[Given] = ("10 ms", "20 ms", "50 ms", "100 ms", "200 ms", "400 ms"),
     fraction: WithUnit = 1.0,
 ) -> WatchdogRisk:
-    """Return settings of a watchdog that meet a detection time and a limit on false alarms.
+    """Return the slowest polling that detects storms ``within`` s at few false alarms; ValueError if none does.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ __all__ = ["FrameRun", "FrameScenario", "Witness", "search_worst", "witness"]
 
 @dataclass(frozen=True)
 class FrameScenario:
-    """Frames that a sender sends, and the buffer of the receiver, which pauses it.
+    """Frames of a sender, bytes, and the receiver's buffer, cells, which pauses it; ``reverse_phase`` in bit times.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class FrameScenario:
 
 @dataclass(frozen=True)
 class FrameRun:
-    """Outcome of a `FrameScenario`: peak, losses, and the times of crossing and stop.
+    """Outcome of a `FrameScenario`: peak, cells, frames lost and sent, bit times of crossing and stop (-1: none).
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def _sizes(link: PausedLink, count: int, random: np.random.Generator) -> Sizes:
 
 
 class Buffer(NamedTuple):
-    """Buffer of the receiver: bytes of a cell, and cells occupied, at the threshold and in total."""
+    """Receiver's buffer: bytes of a cell; cells occupied at time 0, cells above which it pauses, and cells in total."""
 
     cell: int
     taken: int

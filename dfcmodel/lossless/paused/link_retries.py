@@ -76,7 +76,7 @@ class ErrorBursts:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LinkRetry(Result):
-    """A link that repeats lost frames: replay buffer and throughput, as `link_retry` returns it.
+    """A link that repeats lost frames, its loop in bit times and its timer in frames, as `link_retry` returns it.
 
     Parameters
     ----------

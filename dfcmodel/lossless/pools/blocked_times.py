@@ -21,7 +21,7 @@ MAX_DOUBLINGS = 60
 
 
 class BlockedTime(NamedTuple):
-    """Blocking times of outputs that are safe or can overflow a pool, as `longest_blocking` returns them.
+    """Times, s, of blocked outputs that are safe or can overflow a pool, as `longest_blocking` returns them.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ def longest_blocking(
     active_classes: int | None = None,
     tolerance: float = 0.01,
 ) -> BlockedTime:
-    """Return the longest time of blocked outputs that is safe for a pool, and one that can overflow it.
+    """Return the longest time of blocked outputs, s, that is safe for a pool, and one that can overflow it.
 
     Parameters
     ----------

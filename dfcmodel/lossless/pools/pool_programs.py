@@ -51,19 +51,24 @@ class PoolProgram:
             (np.ones(self.n), (np.repeat(np.arange(P), K), np.arange(self.n))), shape=(P, self.n)
         )
 
-    def relax(self, low: float, high: float, *, full: bool) -> tuple[float, Floats | None]:
-        """Return the bound in bytes for a shared occupancy in [low, high], and x, (P, K); (0, None): infeasible."""
-        solution = self._solve(low, high, None, full=full)
+    def relax(self, min_occupancy: float, max_occupancy: float, *, shared_full: bool) -> tuple[float, Floats | None]:
+        """Return the bound in bytes, and x, (P, K), for a shared occupancy from min to max; (0, None): infeasible.
+
+        ``shared_full``: the shared buffer is full, so that every group pauses, whatever its threshold.
+        """
+        solution = self._solve(min_occupancy, max_occupancy, None, shared_full=shared_full)
         if solution is None:
             return 0.0, None
         x = solution[2 * self.n : 3 * self.n].reshape(self.pool.headroom.shape)
         return float(solution[self.n : 2 * self.n].sum()) * self.unit * (1.0 + SOLVED), x
 
-    def schedule(self, pausing: NDArray[np.bool_], high: float, *, full: bool) -> tuple[Floats, Floats] | None:
+    def schedule(
+        self, pausing: NDArray[np.bool_], max_occupancy: float, *, shared_full: bool
+    ) -> tuple[Floats, Floats] | None:
         """Return the bytes of each group in the shared buffer and in the pool, (P, K) each; None: infeasible."""
-        exact = self.pool.alpha is not None or full
-        low = high if exact else 0.0
-        solution = self._solve(low, high, pausing, full=full)
+        exact = self.pool.alpha is not None or shared_full
+        min_occupancy = max_occupancy if exact else 0.0
+        solution = self._solve(min_occupancy, max_occupancy, pausing, shared_full=shared_full)
         if solution is None:
             return None
         shape, n = self.pool.headroom.shape, self.n
@@ -82,19 +87,19 @@ class PoolProgram:
         arrivals: Floats = rates * np.maximum(self.blocked - first, 0.0)
         return arrivals
 
-    def waits(self, *, full: bool) -> bool:
-        """Return whether all ports fill the shared buffer before any group pauses; otherwise each by itself.
+    def fill_together(self, *, shared_full: bool) -> bool:
+        """Return True if no group pauses before all ports have filled their shared parts; False: each port by itself.
 
         With fixed thresholds each port has a time of its own.
         """
-        return full or self.pool.alpha is not None
+        return shared_full or self.pool.alpha is not None
 
-    def _thresholds(self, high: float, *, full: bool) -> Floats:
-        """Return each group's smallest threshold in bytes for a shared occupancy up to ``high``, (n,)."""
-        if full:
+    def _thresholds(self, max_occupancy: float, *, shared_full: bool) -> Floats:
+        """Return each group's smallest threshold, bytes, (n,), up to ``max_occupancy``; 0 if the buffer is full."""
+        if shared_full:
             return np.zeros(self.n)
         if self.pool.alpha is not None:
-            return self.pool.alpha.ravel() * (self.pool.shared - high)
+            return self.pool.alpha.ravel() * (self.pool.shared - max_occupancy)
         assert self.pool.xoff is not None
         return self.pool.xoff.ravel()
 
@@ -106,36 +111,40 @@ class PoolProgram:
         assert pool.xoff is not None
         return np.minimum(pool.xoff, pool.shared).ravel()
 
-    def _solve(self, low: float, high: float, pausing: NDArray[np.bool_] | None, *, full: bool) -> Floats | None:
-        """Return (s, g, x, y, end of filling) for a shared occupancy in [low, high]; None: infeasible.
+    def _solve(
+        self, min_occupancy: float, max_occupancy: float, pausing: NDArray[np.bool_] | None, *, shared_full: bool
+    ) -> Floats | None:
+        """Return (s, g, x, y, end of filling) for a shared occupancy from min to max, bytes; None: infeasible.
 
         Shape (3 n + P + 1,). ``pausing``, (P, K), has the groups that pause, x; None relaxes x to [0, 1].
         """
         from scipy.optimize import linprog
 
-        thresholds = self._thresholds(high, full=full)
-        cost, matrix, right, bounds = self._build(low, high, thresholds, pausing, full=full)
+        thresholds = self._thresholds(max_occupancy, shared_full=shared_full)
+        cost, matrix, right, bounds = self._build(
+            min_occupancy, max_occupancy, thresholds, pausing, shared_full=shared_full
+        )
         solve: Any = linprog
         result = solve(cost, matrix, right, bounds=bounds, method="highs")
         return np.asarray(result.x) if result.status == 0 else None
 
     def _build(
         self,
-        low: float,
-        high: float,
+        min_occupancy: float,
+        max_occupancy: float,
         thresholds: Floats,
         pausing: NDArray[np.bool_] | None,
         *,
-        full: bool,
+        shared_full: bool,
     ) -> tuple[Floats, Any, Floats, Floats]:
-        """Return cost, matrix, right side and bounds of the linear program that `_solve` solves."""
+        """Return cost, matrix, right side and bounds of `_solve`'s program; thresholds (n,), occupancies in bytes."""
         import scipy.sparse as sp
 
         n, P, unit = self.n, len(self.pool.rates), self.unit
         one, usable = sp.identity(n), self.usable / unit
         max_shared = self._max_shared() / unit
         brings = self.brings / unit
-        port_groups, all_groups, intercept, slope = self._cuts(thresholds, high)
+        port_groups, all_groups, intercept, slope = self._cuts(thresholds, max_occupancy)
         rows: list[list[Any]] = [
             [None, one, -sp.diags(usable), None, None],
             [-one, None, sp.diags(thresholds / unit), None, None],
@@ -156,7 +165,7 @@ class PoolProgram:
         ]
         limits = [
             np.zeros(3 * n + P),
-            [self.ports, high / unit, -low / unit, all_groups],
+            [self.ports, max_occupancy / unit, -min_occupancy / unit, all_groups],
             np.zeros(2 * P),
         ]
         scale = np.zeros((P, 1))
@@ -165,7 +174,7 @@ class PoolProgram:
             after_pause = sp.diags(self.after_pause.max(axis=1) / unit)
             rows.append([self.of_port, self.of_port, None, -sp.diags(brings), scale])
             rows.append([None, self.of_port, None, -after_pause, scale])
-            if pausing is not None and self.waits(full=full):
+            if pausing is not None and self.fill_together(shared_full=shared_full):
                 limits += [np.zeros(P), brings]
                 rows.append([self.of_port, None, None, None, -brings[:, None]])
                 rows.append([None, self.of_port, None, None, brings[:, None]])
@@ -183,7 +192,7 @@ class PoolProgram:
         right = np.concatenate([np.asarray(limit, dtype=np.float64) for limit in limits])
         return cost, sp.bmat(rows, format="csr"), right, bounds
 
-    def _cuts(self, thresholds: Floats, high: float) -> tuple[Floats, float, Floats, Floats]:
+    def _cuts(self, thresholds: Floats, max_occupancy: float) -> tuple[Floats, float, Floats, Floats]:
         """Return (maximum groups per port (P,), of all ports, cut lines' values at 0 and slopes, (P,) each).
 
         On a port that brings A bytes, k groups above their thresholds use at most f(k) = min(k h, A - k T),
@@ -201,7 +210,7 @@ class PoolProgram:
         usable = self.usable.reshape(shape).max(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             crossing = np.where(minimum > 0.0, np.floor(self.brings / minimum * (1.0 + SOLVED)), np.inf)
-            ratio = high / minimum.min() if minimum.min() > 0.0 else np.inf
+            ratio = max_occupancy / minimum.min() if minimum.min() > 0.0 else np.inf
         port_groups = np.minimum(crossing, float(self.classes))
         all_groups = float(min(np.floor(ratio * (1.0 + SOLVED)), self.n))
         if not np.isfinite(self.blocked):

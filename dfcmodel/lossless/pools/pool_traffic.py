@@ -70,7 +70,7 @@ class PausedGroups:
 @quantities(held="time", within="time")
 @dataclass(frozen=True)
 class Episodes:
-    """Episodes in which a group holds its full headroom, independently of the others; equilibrium at time 0.
+    """Episodes of a full headroom in a group: starts, 1/s, time held, s, and horizon, s; independent, in equilibrium.
 
     Parameters
     ----------

@@ -184,7 +184,7 @@ def worst_demand(
     active_classes: int | None = None,
     tolerance: float = 1e-3,
 ) -> PoolWorstCase:
-    """Return the largest demand of any traffic on a headroom pool, in bytes, with bound and witness.
+    """Return the largest demand on a headroom pool, bytes, with bound and witness; ``blocked`` None: for ever.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def worst_demand(
 
 
 def can_overflow(pool: HeadroomPool, blocked: float, ports: int, classes: int) -> bool | None:
-    """Return whether a pool can overflow: True, False, or None if undecided.
+    """Return whether outputs blocked for ``blocked`` s can overflow a pool: True, False, or None if undecided.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def can_overflow(pool: HeadroomPool, blocked: float, ports: int, classes: int) -
 def _branch_and_bound(
     program: PoolProgram, tolerance: float, *, max_programs: int = MAX_PROGRAMS, enough: float = np.inf
 ) -> tuple[float, PoolWitness]:
-    """Return an upper bound of the demand in bytes over all shared occupancies, and the best witness.
+    """Return an upper bound of the demand, bytes, over all shared occupancies, and the best witness up to ``enough``.
 
     The search stops at a witness of more than ``enough`` bytes, whose bound is then incomplete, and where no interval
     can exceed ``enough``.
@@ -259,26 +259,26 @@ def _branch_and_bound(
     floor = 0.0 if enough == np.inf else enough  # smaller bounds are not divided any further
     while (cases or heap) and best.demand <= enough:
         if not cases:
-            bound, _, low, high, full = heapq.heappop(heap)
+            bound, _, min_occupancy, max_occupancy, shared_full = heapq.heappop(heap)
             bound = -bound
-            is_final = pool.alpha is None or full
+            is_final = pool.alpha is None or shared_full
             if bound * (1.0 - tolerance) <= max(best.demand, floor) or solved >= max_programs or is_final:
                 final = max(final, bound)
                 continue
-            middle = 0.5 * (low + high)
-            cases = [(low, middle, False), (middle, high, False)]
-        low, high, full = cases.pop()
-        bound, above = program.relax(low, high, full=full)
+            middle = 0.5 * (min_occupancy + max_occupancy)
+            cases = [(min_occupancy, middle, False), (middle, max_occupancy, False)]
+        min_occupancy, max_occupancy, shared_full = cases.pop()
+        bound, above = program.relax(min_occupancy, max_occupancy, shared_full=shared_full)
         solved += 1
         if above is None or bound * (1.0 - tolerance) <= max(best.demand, floor):
             final = max(final, bound)
             continue
-        heapq.heappush(heap, (-bound, next(count), low, high, full))
+        heapq.heappush(heap, (-bound, next(count), min_occupancy, max_occupancy, shared_full))
         for groups in _roundings(above):
-            amounts = program.schedule(groups, high, full=full)
+            amounts = program.schedule(groups, max_occupancy, shared_full=shared_full)
             if amounts is not None and amounts[1].sum() > best.demand:
                 filled = 8.0 * amounts[0].sum(axis=1) / pool.rates
-                if program.waits(full=full):
+                if program.fill_together(shared_full=shared_full):
                     filled = np.full_like(filled, filled.max())
                 best = PoolWitness(pool, *amounts, filled)
     return max(final, best.demand), best

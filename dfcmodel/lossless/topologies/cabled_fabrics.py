@@ -252,7 +252,7 @@ class Fabric:
         classes: int = 1,
         datasheet: PauseDatasheet | None = None,
     ) -> Headroom:
-        """Return the headroom of a port with a cable, in frames of the fabric's packets and cells of its chip.
+        """Return the headroom of a port with a cable (None: the largest), by the fabric's packets and its chip's cells.
 
         Parameters
         ----------

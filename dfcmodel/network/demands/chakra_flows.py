@@ -149,7 +149,7 @@ class TraceFlows:
     def _computation(
         self, trace: Trace, completed: Iterable[int], followers: Mapping[int, Sequence[int]]
     ) -> RankComputation:
-        """Return the times of computation of a rank; ``completed`` are its nodes in order of completion.
+        """Return the times of computation of a rank, us, as the trace; ``completed``: its nodes in order of completion.
 
         The trailing part is the longest chain of nodes for which no node of communication waits.
         """

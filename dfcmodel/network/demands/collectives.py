@@ -427,7 +427,7 @@ def incast(
     routes: Routing = "ecmp",
     options: FlowOptions | None = None,
 ) -> Flows:
-    """Return a flow from each sender to one receiver.
+    """Return a flow from each sender to one receiver, which is left out if it is among the senders.
 
     Parameters
     ----------

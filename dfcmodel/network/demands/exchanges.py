@@ -121,7 +121,7 @@ def ring_all_reduce(hosts: int, packets: int) -> Messages:
 
 
 def halving_doubling(hosts: int, packets: int) -> Messages:
-    """Return the messages of an all-reduce by recursive halving and doubling.
+    """Return the messages of an all-reduce by recursive halving and doubling among a power of 2 of hosts.
 
     In a reduce-scatter hosts exchange halves of their remaining chunks, with partners at half the distance in each
     step, and an all-gather goes back the same way (Thakur, Rabenseifner and Gropp, Int. J. High Perform. Comput. Appl.

@@ -25,7 +25,7 @@ MAX_BINS = 1_000_000
 
 @quantities(bin="time", packet_size="size")
 def read_mahimahi(path: str | Path, link: str, *, bin: WithUnit = 0.02, packet_size: WithUnit = 1500.0) -> RateTrace:
-    r"""Return the rates of a link over time from a file of delivery opportunities.
+    r"""Return the rates of a link, means over ``bin`` s, from a file of delivery opportunities.
 
     Each line of the file is a time in whole milliseconds at which 1504 bytes may leave: one packet of 1500 bytes and
     the 4 bytes that Mahimahi's device puts before each packet. Equal times are several opportunities. Empty lines and

@@ -67,7 +67,7 @@ def may_lose(scenario: Scenario) -> NDArray[np.bool_]:
 
 
 def equal_shares(scenario: Scenario) -> list[float]:
-    """Return the smallest equal share on each flow's path, packets/s, as a list of F numbers.
+    """Return the flows' rates, packets/s, F numbers: of the source if known, else the path's smallest equal share.
 
     A window limits it to a window per round trip, a source without a window sends at its rate (`OnOff`: the rate of its
     on periods; an arrival process: its mean rate, or its share if that is unknown).

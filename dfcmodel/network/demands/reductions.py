@@ -90,7 +90,7 @@ def all_reduce(
     routes: Routing = "ecmp",
     options: FlowOptions | None = None,
 ) -> Flows:
-    """Return the flows of an all-reduce, after which each host has the sum of all arrays.
+    """Return the flows of an all-reduce of arrays of ``packets`` packets, after which each host has their sum.
 
     Each flow starts when the flows that delivered its data are complete at their receivers (`Flow`: ``after``).
 
@@ -152,7 +152,7 @@ def reduce_scatter(
     routes: Routing = "ecmp",
     options: FlowOptions | None = None,
 ) -> Flows:
-    """Return the flows of a reduce-scatter around a ring, after which each host has a chunk of the sum.
+    """Return the flows of a reduce-scatter of arrays of ``packets`` packets on a ring; a host gets a chunk of the sum.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def all_to_all_rounds(
     routes: Routing = "ecmp",
     options: FlowOptions | None = None,
 ) -> Flows:
-    """Return the flows of an all-to-all in N - 1 rounds; in round r a host sends to the r-th host after it.
+    """Return the flows of an all-to-all in N - 1 rounds: in round r a host sends ``packets`` to the r-th host after it.
 
     A host begins a round when it has sent and received the previous round's messages. `all_to_all` starts all flows at
     once.

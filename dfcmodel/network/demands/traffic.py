@@ -207,7 +207,7 @@ def random_traffic(
     routes: Routing = "ecmp",
     options: FlowOptions | None = None,
 ) -> Flows:
-    """Return flows between random pairs of hosts; they start as a Poisson process with the given load.
+    """Return flows between random pairs of hosts, a Poisson process that offers ``load``, a fraction of hosts' rates.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ class Jitter(PathElement):
 
     @staticmethod
     def on_packet(s: Any, q: Any, e: Any) -> Any:
-        """Hold the packet for a random time up to the bound, or for the bound; return the new state."""
+        """Hold packet e for a random time up to ``q.bound``, or for ``q.bound`` if constant; return the new state."""
         hold = q.bound if q.constant == 1.0 else q.bound * e.random
         return s._replace(until=e.time + hold)
 
@@ -196,7 +196,7 @@ class Reordering(PathElement):
 
     @staticmethod
     def on_packet(s: Any, q: Any, e: Any) -> Any:
-        """Hold the packet for the delay with probability ``p``; return the new state."""
+        """Hold packet e for ``q.delay`` with probability ``q.p``; return the new state."""
         return s._replace(until=e.time + q.delay) if e.random < q.p else s
 
     @property
@@ -265,7 +265,7 @@ class Aggregation(PathElement):
 
     @staticmethod
     def on_packet(s: Any, q: Any, e: Any) -> Any:
-        """Hold the packet to the next multiple of the interval (the engine collects counts); return the new state."""
+        """Hold packet e to the next multiple of ``q.interval`` (the engine collects counts); return the new state."""
         return s._replace(until=math.ceil(e.time / q.interval) * q.interval)
 
     @property

@@ -75,7 +75,7 @@ class Policer(PathElement):
 
     @staticmethod
     def on_packet(s: Any, q: Any, e: Any) -> Any:
-        """Take the packet's size from the bucket, or drop the packet if it lacks bytes; return the new state."""
+        """Take packet e from the bucket, which fills at ``q.rate``, or drop it if tokens lack; return the new state."""
         tokens = min(q.burst, s.tokens + (e.time - s.counted) * q.rate)
         if tokens + ROUNDING < e.packets:
             return s._replace(drop=1.0, tokens=tokens, counted=e.time)
@@ -132,7 +132,7 @@ class BurstLoss(PathElement):
 
     @staticmethod
     def on_packet(s: Any, q: Any, e: Any) -> Any:
-        """Draw the next good or bad state, then drop the packet with its probability; return the new state."""
+        """Draw the next state by ``q.to_bad`` or ``q.to_good``, then drop packet e or not; return the new state."""
         leaves = q.to_good if s.bad > 0.0 else q.to_bad
         bad = 1.0 - s.bad if e.random < leaves else s.bad
         lost = q.loss_bad if bad > 0.0 else q.loss_good
@@ -186,7 +186,7 @@ class PeriodicLoss(PathElement):
 
     @staticmethod
     def on_packet(s: Any, q: Any, e: Any) -> Any:
-        """Drop the last packet of each period; return the new state."""
+        """Drop the last packet of each ``q.every``; return the new state."""
         if s.passed + 1.0 < q.every:
             return s._replace(passed=s.passed + 1.0)
         return s._replace(drop=1.0, passed=0.0)

@@ -145,7 +145,7 @@ class Poisson(ArrivalProcess):
 
     @staticmethod
     def next(s: Any, q: Any, e: Any) -> Any:
-        """Draw the time, s, to the next packet; return the new state."""
+        """Draw the time, s, to the next packet of rate ``q.rate``; return the new state."""
         return s._replace(wait=-math.log(1.0 - e.random) / q.rate)
 
     @property
@@ -207,7 +207,7 @@ class HeavyTailed(ArrivalProcess):
 
     @staticmethod
     def next(s: Any, q: Any, e: Any) -> Any:
-        """Draw the time, s, to the next burst, and its number of packets; return the new state."""
+        """Draw the time, s, to the next burst by ``q.rate``, and its packets by ``q.tail``; return the new state."""
         wait = -math.log(1.0 - e.random) * q.mean_burst / q.rate
         more = math.floor(q.scale * ((1.0 - e.random2) ** (-1.0 / q.tail) - 1.0))
         return s._replace(wait=wait, packets=min(1.0 + more, 2147483646.0))

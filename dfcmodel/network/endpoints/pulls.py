@@ -84,7 +84,7 @@ class RCCC(ReceiverAgent):
 
     @staticmethod
     def on_packet(s: Any, q: Any, e: Any) -> Any:
-        """Acknowledge the packet, or request it again if it was cut; plan a pull; return the new state."""
+        """Acknowledge packet e, or request it again if it was cut; plan a pull (parameters q); return the new state."""
         s = s._replace(granted=max(s.granted, q.unsolicited), arrived=s.arrived + 1.0)
         if e.trimmed > 0.0:
             return plan_pull(s._replace(nack=e.number, cut=s.cut + 1.0), q, e)
@@ -92,13 +92,13 @@ class RCCC(ReceiverAgent):
 
     @staticmethod
     def on_timer(s: Any, q: Any, e: Any) -> Any:
-        """Grant the planned credits to the sender, and plan the next pull; return the new state."""
+        """Grant the planned credits to the sender, and plan the next pull (parameters q); return the new state."""
         s = s._replace(credits=s.pull, granted=s.granted + s.pull, timer=math.inf)
         return plan_pull(s, q, e)
 
 
 def plan_pull(s: Any, q: Any, e: Any) -> Any:
-    """Return the state with a pull in the next free slot of the link, if the flow needs credits and has no pull."""
+    """Return state s with a pull in the link's next free slot, if the flow needs credits; by parameters q, event e."""
     needed = min(q.credit_per_pull, e.size + s.cut - s.granted)
     if s.timer < math.inf or needed < 1.0 or s.granted - s.arrived + needed > q.unsolicited:
         return s

@@ -77,7 +77,7 @@ class AFD(SwitchProgram):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Count the packet, move the fair number, and drop at random above it; return the new state."""
+        """Count packet e, move the fair number towards ``q.target``, drop at random above it; return the new state."""
         arrivals = s.arrivals + 1.0
         recent = s.recent * (1.0 - 1.0 / q.memory) ** (arrivals - s.at) + 1.0
         fair = s.fair
@@ -143,13 +143,13 @@ class CAKE(HashedQueues):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Give a queue that was empty a quantum and the turn of a sparse flow, rank 0; return the new state."""
+        """Give a queue that was empty ``q.quantum`` and the turn of a sparse flow, rank 0; return the new state."""
         deficit = q.quantum if e.queue_backlog == 0.0 else s.deficit
         return s._replace(mtu=max(s.mtu, e.size), deficit=deficit)
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """End the turn if the deficit is used up, else drop or mark by waiting time; return the new state."""
+        """End the turn if the deficit is used up, else drop or mark e by waiting time; return the new state."""
         if s.deficit <= 0.0:
             return s._replace(skip=1.0, rank=1.0, deficit=s.deficit + q.quantum)
         mtu_time = s.mtu / e.capacity

@@ -80,7 +80,7 @@ class PI2(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Update p' if due; drop, or with ``ecn`` mark, the fraction p'^2 of the arrivals; return the new state."""
+        """Update p' if due; drop, or with ``q.ecn`` mark, the fraction p'^2 of the arrivals; return the new state."""
         delay = e.backlog / e.capacity if e.capacity > 0.0 else s.delay
         p, old, at = s.p, s.delay, s.next
         if e.time >= at:

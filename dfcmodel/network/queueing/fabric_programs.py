@@ -44,7 +44,7 @@ class INT(SwitchProgram):
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """Count the packet's bytes, and write the record of telemetry; return the new state."""
+        """Count the bytes of packet e, and write the record of telemetry; return the new state."""
         return s._replace(total=s.total + e.size, sent=s.total, queue=e.bytes, capacity=e.capacity)
 
 
@@ -97,13 +97,13 @@ class Trimming(SwitchProgram):
 
     @staticmethod
     def queue_of(s: Any, q: Any, e: Any) -> Any:
-        """Return queue 0 for short packets and packets to be cut, and 1 for data."""
+        """Return queue 0 for short packets and, from ``q.limit`` on, packets drawn to be cut; 1 for other data."""
         cut = s.data >= q.limit and e.random < 0.5
         return 0.0 if e.is_ack + e.trimmed > 0.0 or cut else 1.0
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Cut a data packet to its header if there is no room, or later as it leaves; return the new state."""
+        """Cut data packet e to its header from ``q.limit`` on, or later as it leaves; return the new state."""
         if e.queue == 1.0:
             owed = s.owed + 1.0 if e.queue_backlog >= q.limit else s.owed
             return s._replace(data=e.queue_backlog + 1.0, owed=owed)
@@ -111,7 +111,7 @@ class Trimming(SwitchProgram):
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """Alternate between the queues, and count the waiting packets; return the new state."""
+        """Alternate between the queues, ``q.headers`` short packets to one of data; return the new state."""
         if s.sent >= (1.0 if e.queue == 1.0 else q.headers):
             return s._replace(skip=1.0, sent=0.0)
         if e.queue == 0.0:

@@ -184,7 +184,7 @@ class LinkLaw(ByClass):
     @staticmethod
     @abstractmethod
     def may_send(s: Any, q: Any, e: Any) -> Any:
-        """Return whether the first packet of the class may be sent.
+        """Return whether the first packet, e, of the class may be sent: ``s`` its Sender, ``q`` the parameters.
 
         ``s`` is the Sender, ``q`` the parameters, ``e`` `LinkEvent`. It is evaluated when a packet becomes the first of
         its queue, and after each message. It must not depend on the time.
@@ -314,22 +314,22 @@ class Credits(LinkLaw):
 
     @staticmethod
     def may_send(s: Any, q: Any, e: Any) -> Any:
-        """Return whether the sender has a credit for the packet."""
+        """Return whether the sender has a credit for packet e."""
         return s.used + e.size <= e.room
 
     @staticmethod
     def on_send(s: Any, q: Any, e: Any) -> Any:
-        """Use one credit for the packet; return the sender's new state."""
+        """Use credits for packet e; return the sender's new state."""
         return s._replace(used=s.used + e.size)
 
     @staticmethod
     def on_message(s: Any, q: Any, e: Any) -> Any:
-        """Add the credits that the message returns; return the sender's new state."""
+        """Add the credits that message e returns; return the sender's new state."""
         return s._replace(used=s.used - e.message)
 
     @staticmethod
     def on_departure(s: Any, q: Any, e: Any) -> Any:
-        """Send a message when ``update`` packets have left; return the receiver's new state."""
+        """Send a message when ``q.update`` packets have left; return the receiver's new state."""
         freed = s.freed + e.size
         if freed >= q.update:
             return s._replace(send=1.0, message=freed, freed=0.0)

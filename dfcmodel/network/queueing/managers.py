@@ -164,7 +164,7 @@ class CoDel(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Drop packets interval / sqrt(count) apart while delays are too long (RFC 8289, 5.4); return the new state."""
+        """Drop packets ``q.interval`` / sqrt(count) apart while delays are too long (RFC 8289); return new state."""
         long = e.delay >= q.target and e.backlog > 1.0
         deadline = 0.0
         if long:

@@ -66,7 +66,7 @@ class StepMarking(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Mark all arrivals (or departures) of a step whose backlog exceeds the threshold; return the new state."""
+        """Mark all arrivals (or departures) of a step with a backlog above ``q.threshold``; return the new state."""
         return s._replace(mark=e.arrivals if e.backlog > q.threshold else 0.0)
 
 
@@ -122,7 +122,7 @@ class RampMarking(QueueManager):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Mark all of a step above ``high``, else a random whole number with the ramp's mean; return the new state."""
+        """Mark all of a step above ``q.high``, else a random integer with the ramp's mean; return the new state."""
         if e.backlog > q.high:
             return s._replace(mark=e.arrivals)
         p = q.max_p * max(0.0, e.backlog - q.low) / (q.high - q.low)
@@ -137,7 +137,7 @@ class MeanRamp(RampMarking):
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Mark all of a step above ``high``, else the ramp's mean, a fraction of departures; return the new state."""
+        """Mark all of a step above ``q.high``, else the ramp's mean, a fraction of departures; return the new state."""
         if e.backlog > q.high:
             return s._replace(mark=e.arrivals)
         return s._replace(mark=q.max_p * max(0.0, e.backlog - q.low) / (q.high - q.low) * e.arrivals)

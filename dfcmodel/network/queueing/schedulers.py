@@ -55,7 +55,7 @@ class HashedQueues(SwitchProgram):
 
     @staticmethod
     def queue_of(s: Any, q: Any, e: Any) -> Any:
-        """Return the flow's hash times ``queues``, rounded down later: the index of its queue; flows may share it."""
+        """Return the flow's hash times ``q.queues``, rounded down later: the index of its queue; flows may share it."""
         return e.hash * q.queues
 
 
@@ -146,12 +146,12 @@ class DeficitRoundRobin(HashedQueues, Weighted):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Give a queue that was empty its quantum; return the new state."""
+        """Give a queue that was empty ``q.quantum`` times its weight; return the new state."""
         return s._replace(deficit=q.quantum * weight_of(q, e)) if e.queue_backlog == 0.0 else s
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """End the turn if the packet exceeds the remaining deficit; return the new state."""
+        """End the turn if packet e exceeds the remaining deficit; return the new state."""
         if e.size > s.deficit:
             return s._replace(skip=1.0, deficit=s.deficit + q.quantum * weight_of(q, e))
         return s._replace(deficit=s.deficit - e.size)
@@ -250,7 +250,7 @@ class FlowQueueCoDel(HashedQueues):
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """End the turn if the deficit is used up, else drop or mark (RFC 8289, 5.6); return the new state."""
+        """End the turn if the deficit is used up, else drop or mark e (RFC 8289, 5.6); return the new state."""
         if s.deficit <= 0.0:
             s = s._replace(turns=s.turns + s.old, old_queues=s.old_queues + 1.0 - s.old, old=1.0)
             return s._replace(skip=1.0, rank=1.0, deficit=s.deficit + q.quantum)
@@ -270,7 +270,7 @@ class FlowQueueCoDel(HashedQueues):
 
 
 def codel_update(s: Any, q: Any, e: Any) -> Any:
-    """Return a queue's state after CoDel (RFC 8289, 5.6) sees its first packet; ``mark`` is 1.0 to drop or mark it."""
+    """Return a queue's state s after CoDel (RFC 8289, 5.6) sees its first packet, e; ``mark`` 1.0: drop or mark it."""
     below = e.waited < q.target or e.queue_backlog == 0.0
     above = 0.0 if below else (s.above if s.above > 0.0 else e.time + q.interval)
     ok_to_drop = not below and s.above > 0.0 and e.time >= s.above
@@ -291,7 +291,7 @@ def codel_update(s: Any, q: Any, e: Any) -> Any:
 
 
 def weight_of(q: Any, e: Any) -> Any:
-    """Return the weight of a packet's priority."""
+    """Return the weight of packet e's priority from parameters q."""
     weight = q.weight_3
     if e.priority <= 0.0:
         weight = q.weight_0

@@ -255,7 +255,7 @@ class _Reader:
         return buffer if isinstance(buffer, ByteBuffer) else None
 
     def one_of(self, kinds: Mapping[str, type[Any]], value: Any, key: Key) -> Any:
-        """Return the object of a table with ``kind`` and parameters, or of the name of a kind."""
+        """Return the object of a kind's name, or of a table with ``kind`` and parameters; `_BadKey` for others."""
         entries = dict(self.table({"kind": value} if isinstance(value, str) else value, key))
         kind = entries.pop("kind", None)
         if not isinstance(kind, str) or kind not in kinds:

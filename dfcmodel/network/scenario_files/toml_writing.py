@@ -29,7 +29,7 @@ __all__ = ["in_bytes", "save_scenario", "write_scenario"]
 
 
 def save_scenario(scenario: Scenario, path: str | Path) -> Path:
-    """Write a scenario to a TOML file; `load_scenario` reads it back as an equal scenario.
+    """Write a scenario to a TOML file and return its path; `load_scenario` reads it back as an equal scenario.
 
     Parameters
     ----------

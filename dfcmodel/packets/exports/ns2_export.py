@@ -197,7 +197,7 @@ def _links(plan: PacketPlan, nodes: dict[Any, int]) -> list[str]:
 
 
 def _limit(port: Port) -> int:
-    """Return ns-2's ``queue-limit``: the packets, or bytes, that can be queued, plus one."""
+    """Return ns-2's ``queue-limit``: the packets, or bytes, that can be queued, plus one; unlimited: 10^9."""
     return 10**9 if port.room >= UNBOUNDED else port.room + 1
 
 

@@ -207,7 +207,7 @@ def _direction(plan: PacketPlan, port: Port) -> str:
 
 
 def _discipline(plan: PacketPlan, port: Port) -> tuple[str, dict[str, object]]:
-    """Return TypeId and attributes of a link's queue discipline in ns-3; "" for a drop-tail queue."""
+    """Return TypeId and attributes of a link's queue discipline in ns-3, "" for drop-tail; ValueError for others."""
     rule = port.discipline
     size = int(plan.scenario.packet_size)
     if type(rule) is FIFO:
@@ -285,7 +285,7 @@ def _check_sender(plan: PacketPlan, f: int, size: int) -> None:
 
 
 def _rule(flow: Flow) -> tuple[str, dict[str, object]]:
-    """Return TypeId and attributes of a flow's congestion control in ns-3."""
+    """Return TypeId and attributes of a flow's congestion control in ns-3; ValueError if ns-3 has no such rule."""
     rule = flow.source
     params: Any = getattr(rule, "params", None)
     if type(rule) in (Reno, NewReno):

@@ -14,7 +14,7 @@ DROP, ACCEPT, MARK = 0, 1, 2
 
 
 class Backlog(NamedTuple):
-    """State of a queue that its manager reads when a packet arrives: packets, packets/s, s."""
+    """Queue as its manager sees it: waiting packets, buffer in packets, capacity in packets/s, head's delay in s."""
 
     waiting: float  # packets
     most: float  # for which there is room, and one more

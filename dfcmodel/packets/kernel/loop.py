@@ -84,7 +84,7 @@ from .links.laws import (
 )
 from .links.link_retry import retry_time
 from .links.path_elements import HELD, PASSED, flush, pass_elements
-from .links.pauses import ENDS, check_thresholds, count_class, count_excess, process_pause, renew
+from .links.pauses import ENDS, count_class, count_excess, process_pause, renew, send_pauses
 from .links.ports import INTERFACE, LANES, advance_packet, drop, keep_packet
 from .links.random_loss import is_lost_at_random
 from .links.rated import has_plain_rates, pass_rated
@@ -354,7 +354,7 @@ def enqueue_ranked(world: Any, u: int, e: int, busy: bool) -> bool:
 
 @compiled
 def enqueue_by_law(world: Any, u: int, e: int, cause: int) -> bool:
-    """Drop or queue packet e at a port under link laws; return True if it must be sent at once instead.
+    """Drop packet e (``cause`` >= 0, or no room) or queue it under link laws; return True: it must be sent at once.
 
     ``cause``: why it is dropped; -1: it is not, if there is room.
     """
@@ -513,7 +513,7 @@ def enqueue(world: Any, u: int, e: int) -> bool:
             overflow(world, u, time)
     if int(time * records.scale) < len(records.lost) - 1:
         record_peak(net, records, u, port.waiting + port.held)
-    check_thresholds(net, records, u, time)
+    send_pauses(net, records, u, time)
     return False
 
 
@@ -559,7 +559,7 @@ def process_next(world: Any, u: int, b: int, e: int, arrives: float) -> tuple[in
         if sent >= 0:
             came = packet[sent].time
         if port.feeders > 0:
-            check_thresholds(net, records, u, time)
+            send_pauses(net, records, u, time)
             e = UNKNOWN  # the port schedules the end of the quanta of a pause for itself
     if sent >= 0:
         if port.effects & ON_LEAVING != 0 and apply_on_leaving(world, u, sent, time):

@@ -22,7 +22,7 @@ __all__ = ["lay_out_interfaces"]
 def lay_out_interfaces(
     plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], flow: NDArray[Any], first: int
 ) -> NDArray[Any]:
-    """Return rows of `LANE` for interfaces, numbered from ``first``: each has control class, classes, then flows.
+    """Return rows of `LANE` of interfaces: control class, classes, flows, from row ``first``; set users in place.
 
     Where ACKs are in the class of their flow they are flows of it.
     """

@@ -45,26 +45,26 @@ MANAGERS: dict[Any, int] = {
 
 def lay_out_managers(plan: PacketPlan, port_rows: NDArray[Any]) -> dict[str, Any]:
     """Return arrays of the managers' parameters and states, by name; set each port's manager in place."""
-    numbers, ports = manager_numbers(plan), port_rows[: len(plan.ports)]
-    ports["manager"], is_late = numbers, plan.by_discipline(marks_leaving)
+    codes, ports = manager_numbers(plan), port_rows[: len(plan.ports)]
+    ports["manager"], is_late = codes, plan.by_discipline(marks_leaving)
     ports["effects"] |= np.where(is_late, MARKS_LEAVING, np.where(ports["manager"] > 0, MANAGES, 0))
-    ports["kind"] = np.array(numbers) == MANAGERS[RED.on_step]
+    ports["kind"] = np.array(codes) == MANAGERS[RED.on_step]
     ports["plain"] &= ports["kind"] == 0
     return {
-        "early": lay_out_early(plan, numbers),
-        "control": lay_out_control(plan, numbers),
+        "early": lay_out_early(plan, codes),
+        "control": lay_out_control(plan, codes),
         "called": lay_out_called(plan),
     }
 
 
 def manager_numbers(plan: PacketPlan) -> list[int]:
-    """Return the number of each port's manager: 0 for none, of one built into the kernel, or `BY_ADDRESS`."""
-    numbers: list[int] = plan.by_discipline(_manager_number).tolist()
-    return numbers
+    """Return the code of each port's manager: 0 for none, that of one built into the kernel, or `BY_ADDRESS`."""
+    codes: list[int] = plan.by_discipline(_manager_number).tolist()
+    return codes
 
 
 def _manager_number(discipline: Discipline) -> int:
-    """Return the number of a discipline's manager: 0 for none, of one built into the kernel, or `BY_ADDRESS`."""
+    """Return the code of a discipline's manager: 0 for none, that of one built into the kernel, or `BY_ADDRESS`."""
     if isinstance(discipline, DualPI2):
         return COUPLED
     manager = manager_of(discipline)
@@ -85,14 +85,14 @@ def signatures_of_managers(plan: PacketPlan) -> tuple[Signature, ...]:
 
 
 def lay_out_called(plan: PacketPlan) -> NDArray[Any]:
-    """Return parameters and states of managers called by address, a row per port; one row without any."""
+    """Return parameters and states of managers called by address, a row per port; one row if no port has any."""
     signatures = signatures_of_managers(plan)
     if not signatures:
         return np.zeros(1, CALLED)
-    called, numbers = np.zeros(len(plan.ports), CALLED), manager_numbers(plan)
+    called, codes = np.zeros(len(plan.ports), CALLED), manager_numbers(plan)
     for p, port in enumerate(plan.ports):
         manager = manager_of(port.discipline)
-        if manager is not None and numbers[p] == BY_ADDRESS:
+        if manager is not None and codes[p] == BY_ADDRESS:
             row, state = called[p], type(manager).State()
             row["drop"], row["mark"] = state[:2]
             row["state"][: len(state) - 2] = state[2:]
@@ -103,17 +103,17 @@ def lay_out_called(plan: PacketPlan) -> NDArray[Any]:
     return called
 
 
-def lay_out_control(plan: PacketPlan, numbers: list[int]) -> NDArray[Any]:
-    """Return parameters and states of CoDel, PIE and PI2, a row per port; one row without any."""
-    if not set(numbers) - {0, BY_ADDRESS, MANAGERS[RED.on_step]}:
+def lay_out_control(plan: PacketPlan, codes: list[int]) -> NDArray[Any]:
+    """Return parameters and states of CoDel, PIE and PI2, a row per port; one row if no port has these."""
+    if not set(codes) - {0, BY_ADDRESS, MANAGERS[RED.on_step]}:
         return np.zeros(1, CONTROL)
     control = np.zeros(len(plan.ports), CONTROL)
     for p, port in enumerate(plan.ports):
         rule: Any = manager_of(port.discipline) or port.discipline
         row = control[p]
-        if numbers[p] == MANAGERS[CoDel.on_step]:
+        if codes[p] == MANAGERS[CoDel.on_step]:
             row["target"], row["interval"] = rule.target, rule.interval
-        elif numbers[p] == MANAGERS[PIE.on_step]:
+        elif codes[p] == MANAGERS[PIE.on_step]:
             row["target"], row["interval"] = rule.target, rule.update
             row["alpha"], row["beta"] = rule.alpha, rule.beta
             row["next"], row["pace"] = rule.update, 8.0 / port.bits
@@ -128,14 +128,14 @@ def lay_out_control(plan: PacketPlan, numbers: list[int]) -> NDArray[Any]:
     return control
 
 
-def lay_out_early(plan: PacketPlan, numbers: list[int]) -> NDArray[Any]:
-    """Return parameters and states of RED, a row per port; one row without any."""
-    if MANAGERS[RED.on_step] not in numbers:
+def lay_out_early(plan: PacketPlan, codes: list[int]) -> NDArray[Any]:
+    """Return RED's parameters and states, a row per port; one row if no port has RED; ``codes``: `manager_numbers`."""
+    if MANAGERS[RED.on_step] not in codes:
         return np.zeros(1, EARLY)
     early = np.zeros(len(plan.ports), EARLY)
     for p, port in enumerate(plan.ports):
         rule: Any = manager_of(port.discipline)
-        if numbers[p] == MANAGERS[RED.on_step]:
+        if codes[p] == MANAGERS[RED.on_step]:
             row = early[p]
             size = rule.mean_packet or plan.scenario.packet_size
             row["pace"] = port.bits / (8.0 * size)

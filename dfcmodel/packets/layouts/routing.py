@@ -17,7 +17,7 @@ __all__ = ["lay_out_routing"]
 
 
 def lay_out_routing(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return arrays, by name, of switches' choices, failures of links and paths over time, if there are any.
+    """Return arrays of choices, failures and paths over time, by name; set mates and draws in ``arrays``, in place.
 
     The ports among which a switch chooses are processed together: they get a circle of mates.
     """
@@ -45,7 +45,7 @@ def _choices(plan: PacketPlan, hops: int) -> dict[str, Any]:
 
 
 def _failures(plan: PacketPlan) -> dict[str, Any]:
-    """Return the times, s, at which links are down, and each port's range in them, by name."""
+    """Return by name the pairs (from, until), s, at which links are down, and each port's range of pairs."""
     counts = np.array([len(times) for times in plan.outages], dtype=np.int64)
     down = np.array([time for times in plan.outages for time in times])
     after = np.cumsum(counts)
@@ -54,7 +54,7 @@ def _failures(plan: PacketPlan) -> dict[str, Any]:
 
 
 def _epochs(spraying: Spraying, rerouting: Rerouting, flow: Any) -> dict[str, Any]:
-    """Return the times, s, at which routes change, and each flow's paths in each interval, by name."""
+    """Return times, s, of route changes and flows' paths in each interval; set how ``flow`` draws, in place."""
     lenders = spraying.lenders
     routes = np.zeros((len(flow), len(rerouting.times) + 1, 2), dtype=np.int32)
     turns: list[int] = []

@@ -261,7 +261,7 @@ class LossRecovery:
 
     @staticmethod
     def on_ack(s: Any, e: Any) -> Any:
-        """Return the sender after an ACK of new data in recovery; ``snd_una`` is already advanced."""
+        """Return the sender after an ACK of new data in recovery: it ends here; ``snd_una`` is already advanced."""
         return s._replace(recovering=0.0)
 
     @staticmethod

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from dfcmodel.packets.recoveries.base import restart_timer
 from dfcmodel.packets.recoveries.sack import (
     SackRecovery,
-    count_before_recovery,
     is_repaired,
     leave_recovery,
+    transmit_or_enter,
 )
 from hopflow import maximum, minimum
 
@@ -40,7 +40,7 @@ class PRRRecovery(SackRecovery):
     def on_duplicate_ack(s: Any, e: Any) -> Any:
         """Return the sender: recovery at the third duplicate; in recovery it sends in proportion to deliveries."""
         if s.recovering == 0.0:
-            s = count_before_recovery(s, e)
+            s = transmit_or_enter(s, e)
             if s.recovering == 1.0:
                 return begin_reduction(s)
             return s

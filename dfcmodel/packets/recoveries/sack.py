@@ -33,8 +33,8 @@ def leave_recovery(s: Any, e: Any) -> Any:
     return s._replace(recovering=0.0, recover=recover_without_loss(e))
 
 
-def count_before_recovery(s: Any, e: Any) -> Any:
-    """Return the sender after a duplicate ACK outside recovery, which begins one if it is due (RFC 6675, 5, 1 to 4)."""
+def transmit_or_enter(s: Any, e: Any) -> Any:
+    """Return the sender after a duplicate ACK outside recovery: limited transmit, or a recovery (RFC 6675, 5, 1-4)."""
     s = s._replace(burst=0.0)
     if s.dupacks < DUP_THRESH:  # step 3
         return limited_transmit(s)
@@ -63,7 +63,7 @@ class SackRecovery(LossRecovery):
     def on_duplicate_ack(s: Any, e: Any) -> Any:
         """Return the sender: recovery at the third duplicate ACK; in recovery one packet fewer in the pipe."""
         if s.recovering == 0.0:
-            return count_before_recovery(s, e)
+            return transmit_or_enter(s, e)
         if is_repaired(s, e):
             return leave_recovery(s, e)
         return s._replace(pipe=s.pipe - 1.0)

@@ -46,7 +46,7 @@ BUS_FACTORS: dict[str, Callable[[int], float]] = {
 
 @dataclass(frozen=True, repr=False, eq=False)
 class JobCompletion(Result):
-    """Completion of all transfers of a run, as `job_completion` returns it.
+    """Instants, s, at which a run's transfers complete, and bounds on the last, as `job_completion` returns them.
 
     Attributes
     ----------

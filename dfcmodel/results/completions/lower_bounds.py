@@ -27,7 +27,7 @@ TRACES = ("source", "arrivals")
 
 @dataclass(frozen=True)
 class CompletionBounds:
-    """Lower bounds on completion times at packet level, as `completion_bounds` returns them.
+    """Earliest instants, s from the run's start, at which transfers can complete, as `completion_bounds` returns them.
 
     Attributes
     ----------

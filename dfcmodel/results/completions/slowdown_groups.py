@@ -62,7 +62,7 @@ def completion_times(run: Records) -> xr.Dataset:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Slowdowns(Result):
-    """Slowdowns of the transfers of a run, grouped by size, as `slowdowns` returns them.
+    """Slowdowns of a run's transfers, (N,), and limits of the groups by size, (G + 1,), as `slowdowns` returns them.
 
     Attributes
     ----------

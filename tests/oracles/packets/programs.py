@@ -15,7 +15,7 @@ from dfcmodel.network.drop_causes import AT_RANDOM, BUFFER_FULL, BY_MANAGER
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.queueing.programs import flow_hash
 from dfcmodel.packets.kernel.queues.programs import FIELDS, HEADER_SIZE, MAX_SKIPS
-from dfcmodel.packets.refusals import check_program
+from dfcmodel.packets.refusals import refuse_program
 from tests.oracles.packets.queues import Queue
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class RankedQueue(Queue):
         for name in self.reset:
             value = float(getattr(self.state, name))
             if math.isnan(value) if name == "rank" else value not in {0.0, 1.0}:
-                check_program(plan, self.p, packet.flow, now, (function, name, value))
+                refuse_program(plan, self.p, packet.flow, now, (function, name, value))
         own = self.own_numbers(packet)
         own.update({name: getattr(self.state, name) for name in own})
         packet.record = tuple(getattr(self.state, name) for name in self.program.telemetry)
@@ -228,7 +228,7 @@ class ProgramQueues(RankedQueue):
             chosen = float(type(self.program).queue_of(blank, self.numbers, seen))
             if not 0.0 <= chosen < self.program.queues:
                 plan, now = self.simulation.plan, self.simulation.now
-                check_program(plan, self.p, packet.flow, now, ("queue_of", "queue", chosen))
+                refuse_program(plan, self.p, packet.flow, now, ("queue_of", "queue", chosen))
             queue = int(chosen)
             seen = seen._replace(
                 queue=float(queue), queue_backlog=float(len(self.lines.get(queue, ()))),
@@ -298,7 +298,7 @@ class ProgramQueues(RankedQueue):
                 plan, now = self.simulation.plan, self.simulation.now
                 if skips >= MAX_SKIPS * self.length():
                     returned = ("on_dequeue", "turns", float(skips))
-                    check_program(plan, self.p, packet.flow, now, returned)
+                    refuse_program(plan, self.p, packet.flow, now, returned)
                 skips += 1
                 self.turns.remove(queue)
                 self.enter_turns(queue, float(self.state.rank))

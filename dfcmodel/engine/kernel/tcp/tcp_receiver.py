@@ -19,7 +19,7 @@ __all__ = ["receive", "receive_fast_path", "time_of_emission"]
 
 @inlined
 def time_of_emission(flow: Any, f: int, k: int, emitted: Any) -> Any:
-    """Return the step, with a fraction, in which a flow's last received packet was sent, at most ``k``.
+    """Return the step, with a fraction, in which a flow's last received packet was sent, and move ``sent_before``.
 
     ``emitted[:, f]``, a ring, holds the packets emitted by flow f up to a step. A packet older than the ring gets the
     age of the ring. Positions of successive calls do not decrease.
@@ -117,9 +117,9 @@ def receive_resent(flow: Any, holes: Any, resent: Any, quantum: float) -> Any:
 
 
 @inlined
-def start_packet(flow: Any, holes: Any, c: int, start: float, missing: float) -> None:
-    """Begin new packet c at the receiver: it is lost if the fractional losses add up to a whole packet."""
-    lost = missing > 0.0 and flow.fractional_loss + missing >= 1.0 and start < c + 1e-6
+def start_packet(flow: Any, holes: Any, c: int, start: float, lost_part: float) -> None:
+    """Begin new packet c at the receiver: it is lost if ``lost_part``, with losses before, is a whole packet."""
+    lost = lost_part > 0.0 and flow.fractional_loss + lost_part >= 1.0 and start < c + 1e-6
     if lost:
         flow.fractional_loss -= 1.0
     hole = holes[flow.holes_at + (c & flow.holes_mask)]
@@ -129,8 +129,8 @@ def start_packet(flow: Any, holes: Any, c: int, start: float, missing: float) ->
 
 
 @inlined
-def receive_new(flow: Any, holes: Any, fresh: float, missing: float) -> Any:
-    """Receive ``fresh`` packets of new data; return (their ACKs, ACKs among these that advance rcv_nxt)."""
+def receive_new(flow: Any, holes: Any, fresh: float, lost_part: float) -> Any:
+    """Receive ``fresh`` new packets, ``lost_part`` of them lost; return (their ACKs, those that advance rcv_nxt)."""
     start = flow.rcv_max
     in_order = flow.rcv_nxt >= start - 1e-6
     flow.rcv_max = start + fresh
@@ -139,9 +139,9 @@ def receive_new(flow: Any, holes: Any, fresh: float, missing: float) -> Any:
     while start < flow.rcv_max - TINY:
         c = int(start)
         if c >= flow.scanned_to:
-            start_packet(flow, holes, c, start, missing)
+            start_packet(flow, holes, c, start, lost_part)
         until = min(c + 1.0, flow.rcv_max)
-        flow.fractional_loss += missing * (until - start)
+        flow.fractional_loss += lost_part * (until - start)
         hole = holes[flow.holes_at + (c & flow.holes_mask)]
         if hole.extent > 0.0:
             hole.missing += until - start
@@ -173,7 +173,7 @@ def receive(flow: Any, log: Any, holes: Any, arrived: float, lost: float, quantu
         that arrives in order. The others are duplicates (RFC 5681, 2).
     """
     total = arrived + lost
-    missing = 1.0 - (1.0 - lost / total)
+    lost_part = 1.0 - (1.0 - lost / total)
     acks = 0.0
     advancing = 0.0
     while total > 0.0:
@@ -192,12 +192,12 @@ def receive(flow: Any, log: Any, holes: Any, arrived: float, lost: float, quantu
         resent = min(stretch, max(0.0, flow.rcv_max - begin))
         if resent > TINY:
             complete = stretch == remainder or begin + resent >= flow.rcv_max - TINY
-            retransmission = Resent(begin + resent, resent, missing, complete)
+            retransmission = Resent(begin + resent, resent, lost_part, complete)
             more, more_advancing = receive_resent(flow, holes, retransmission, quantum)
             acks += more
             advancing += more_advancing
         if stretch - resent > TINY:
-            more, more_advancing = receive_new(flow, holes, stretch - resent, missing)
+            more, more_advancing = receive_new(flow, holes, stretch - resent, lost_part)
             acks += more
             advancing += more_advancing
     advance_rcv_nxt(flow, holes, quantum)

@@ -44,7 +44,7 @@ def call_clock_event(net: Any, k: int, now: float) -> None:
 
 @inlined
 def is_due(net: Any, f: int, now: float) -> bool:
-    """Return whether flow f, under a rule, creates a packet now; if not, set ``due`` to the time of the next check."""
+    """Call flow f's rule for the elapsed time; return whether its pace permits a packet now; ``due``: next check."""
     flow = net.flow[f]
     k = int64(flow.rule)
     s = net.rate[k]
@@ -90,8 +90,8 @@ def leave(net: Any, p: int, f: int, now: float) -> None:
 
 
 @compiled
-def create_by_rule(net: Any, p: int, f: int, now: float) -> bool:
-    """Return whether flow f, under a rule, creates a packet now; if not, set its timer at interface p."""
+def permit_by_rule(net: Any, p: int, f: int, now: float) -> bool:
+    """Return whether flow f's rule permits a packet now, and book it; otherwise set f's timer at interface p."""
     flow = net.flow[f]
     s = net.rate[flow.rule]
     if s.clocked < 0.0:
@@ -107,11 +107,11 @@ def create_by_rule(net: Any, p: int, f: int, now: float) -> bool:
 
 @inlined
 def create(net: Any, p: int, f: int, now: float) -> bool:
-    """Return whether flow f creates a packet now, and count it; it gets a row when it leaves the interface."""
+    """Count a packet that flow f creates now; return False, with its timer set, if its rule permits none yet."""
     s = net.flow[f]
     if s.rule < 0:
         s.due = now + s.gap
-    elif not create_by_rule(net, p, f, now):
+    elif not permit_by_rule(net, p, f, now):
         return False
     s.sent += 1
     if s.deadline == math.inf:

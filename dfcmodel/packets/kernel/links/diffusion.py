@@ -72,7 +72,7 @@ def read_count(net: Any, c: int, time: float) -> None:
 
 @inlined
 def set_unconstrained_rates(net: Any, p: int, nominal: bool, time: float) -> float:
-    """Set ``wanted``, packets/s, of the active lanes of port p; return the fraction of it that each lane gets.
+    """Set ``wanted``, packets/s, of port p's active lanes (``nominal``: intensity 1); return each lane's part of it.
 
     The nominal rates, which nodes report, are those with alpha = 1 (eq. 5).
     """

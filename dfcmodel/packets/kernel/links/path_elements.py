@@ -155,7 +155,7 @@ def release_at(net: Any, senders: Any, u: int, e: int, k: int) -> float:
 
 @compiled
 def pass_on(net: Any, u: int, k: int, time: float) -> None:
-    """Return all packets of the batch of element k to the calendar queue of port u at a time, s; empty the batch."""
+    """Put all packets of the batch of element k into the calendar queue of port u again, at a time, s."""
     w = net.element[k]
     e = int64(w.head)
     for _ in range(w.count):
@@ -207,10 +207,7 @@ def collect(net: Any, u: int, e: int, k: int, key: int) -> None:
 
 @compiled
 def pass_elements(net: Any, senders: Any, u: int, e: int) -> int:
-    """Apply the path elements of port u to packet e; return PASSED, HELD (delayed or batched), or the cause of a drop.
-
-    Return PASSED if it is at the queue, HELD, or the cause for which it is dropped.
-    """
+    """Apply the path elements of port u to packet e; return PASSED, HELD (delayed or batched), or a drop's cause."""
     it = net.packet[e]
     time = it.time
     i = int64(it.key) - RELEASED if it.key >= RELEASED else int64(net.passing[it.hop].chain)

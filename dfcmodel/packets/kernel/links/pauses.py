@@ -18,13 +18,13 @@ __all__ = [
     "ENDS",
     "Switch",
     "begin_pauses",
-    "check_thresholds",
     "count_class",
     "count_excess",
     "process_pause",
     "record_switch",
     "renew",
     "send_message",
+    "send_pauses",
     "stop_lane",
 ]
 
@@ -107,7 +107,7 @@ def renew(net: Any, records: Any, p: int, e: int) -> None:
 
 
 @inlined
-def check_thresholds(net: Any, records: Any, p: int, time: float) -> None:
+def send_pauses(net: Any, records: Any, p: int, time: float) -> None:
     """Send pause or resume messages to all feeders of port p if its queue has crossed a threshold (not per class)."""
     port = net.port[p]
     if port.feeders == 0:

@@ -124,7 +124,7 @@ def departs_first(net: Any, senders: Any, e: int, spent: float) -> bool:
 
 @inlined
 def count_waiting(net: Any, senders: Any, p: int, e: int, time: float) -> int:
-    """Return how many packets wait at a port without lanes when packet e arrives, without one in transmission.
+    """Return how many packets wait at a port without lanes when packet e arrives; forget starts before that.
 
     The start of the last one's transmission stands in ``begun``, those before it in the ring of start times.
     """

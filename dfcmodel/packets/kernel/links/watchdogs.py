@@ -12,7 +12,7 @@ from ..calendar_queue import DETECTED, push
 from ..layout import BY_CLASS, int64
 from ..queues.buffers import queue_bytes
 from .lanes import discard, unlink_lane
-from .pauses import check_thresholds, count_class
+from .pauses import count_class, send_pauses
 
 __all__ = ["POLLS", "is_discarded", "poll", "update_paused_times"]
 
@@ -108,7 +108,7 @@ def declare(world: Any, g: int, time: float) -> None:
     else:
         for c in range(net.port[p].lane, net.port[p].lane + net.port[p].lanes):
             discard_lane(world, g, c, time)
-    check_thresholds(net, records, p, time)
+    send_pauses(net, records, p, time)
 
 
 @compiled

@@ -13,7 +13,7 @@ __all__ = ["admit_early", "chance_of"]
 
 @inlined
 def chance_of(early: Any, p: int, size: float) -> float:
-    """Return RED's probability of dropping or marking a packet of ``size`` bytes, which rises since the last one."""
+    """Return RED's probability of dropping or marking a packet of ``size`` bytes; it rises from drop to drop."""
     rule = early[p]
     if rule.average >= rule.high:
         chance = (1.0 - rule.max_p) / rule.high * rule.average + 2.0 * rule.max_p - 1.0
@@ -29,11 +29,11 @@ def chance_of(early: Any, p: int, size: float) -> float:
 
 
 @compiled
-def admit_early(net: Any, p: int, queued: int, waiting: float, idle: float, size: float) -> int:
-    """Update RED's average at port p; return 1: accept, 2: mark (drop if it is not ECN-capable), 0: drop.
+def admit_early(net: Any, p: int, queued: int, occupancy: float, idle: float, size: float) -> int:
+    """Update RED's average at port p by the queue's occupancy; return 1: accept, 2: mark (drop without ECN), 0: drop.
 
-    ``queued`` packets wait; ``waiting`` is their number, or their bytes where the buffer counts bytes. ``idle`` is the
-    time since the end of the last transmission, s; negative while the port is busy.
+    ``queued`` packets wait; ``occupancy`` is their number, or their bytes where the buffer counts bytes. ``idle`` is
+    the time since the end of the last transmission, s; negative while the port is busy.
     """
     rule = net.early[p]
     missed = 0
@@ -41,7 +41,7 @@ def admit_early(net: Any, p: int, queued: int, waiting: float, idle: float, size
         missed = int(rule.pace * idle)
     for _ in range(missed):
         rule.average *= 1.0 - rule.weight
-    rule.average = rule.average * (1.0 - rule.weight) + rule.weight * (waiting * rule.part)
+    rule.average = rule.average * (1.0 - rule.weight) + rule.weight * (occupancy * rule.part)
     rule.since += 1
     if not (rule.average >= rule.low and queued > 1):
         rule.above = 0

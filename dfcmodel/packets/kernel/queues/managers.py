@@ -65,7 +65,7 @@ def is_scalable(net: Any, senders: Any, e: int) -> bool:
 
 @compiled
 def control_delay(control: Any, p: int, now: float, delay: float, backlogged: bool, after: int) -> int:
-    """Return DELIVER, KEEP_DROPPING or BEGIN_DROPPING: CoDel's decision on a packet that leaves after ``delay`` s.
+    """Update CoDel's state by a packet that leaves after ``delay`` s; return DELIVER, KEEP_DROPPING or BEGIN_DROPPING.
 
     ``backlogged``: more bytes remain in the queue than a data packet has; ``after`` is the decision on
     the packet before it at the same time.
@@ -137,7 +137,7 @@ def admit_proportional(net: Any, p: int, waiting: int) -> int:
 
 @compiled
 def verdict_of(net: Any, p: int, now: float, markable: bool, scalable: bool, size: float) -> int:
-    """Return ACCEPT, MARK or DROP: the decision of port p's manager on an arriving or departing packet.
+    """Update port p's manager by an arriving or departing packet, and return its decision: ACCEPT, MARK or DROP.
 
     It sees all lanes of the port but that of the control class, or one.
     """

@@ -33,7 +33,7 @@ REORDERING = 4
 
 @inlined
 def first_undecided(s: Any) -> int:
-    """Return the first packet of flow f that is neither acknowledged nor overtaken far enough to count as lost."""
+    """Return the first packet of a flow (record s) neither acknowledged nor overtaken far enough to count as lost."""
     reordering = int(s.own[REORDERING])
     after = int64(s.top) + 1 if reordering == 0 else int64(s.top) - reordering
     return max(after, int64(s.snd_una))

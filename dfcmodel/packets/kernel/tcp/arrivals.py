@@ -10,7 +10,7 @@ from hopflow.kernels.marks import call_event, compiled
 from ..calendar_queue import OUT
 from ..layout import ON_ACK, int64
 from ..random_numbers import uniform
-from .deliveries import check_limited
+from .deliveries import mark_limited
 from .timers import NOW, wake_at
 
 __all__ = [
@@ -105,7 +105,7 @@ def add_data(net: Any, senders: Any, f: int) -> None:
     if s.clocked < 0.0:  # the start
         s.clocked = now
     if s.samples == 1:
-        check_limited(senders, f)
+        mark_limited(senders, f)
     elif s.snd_una == s.snd_max:
         s.limited_time += now - s.counted_at
         s.counted_at = now
@@ -122,14 +122,14 @@ def add_data(net: Any, senders: Any, f: int) -> None:
 
 @compiled
 def may_grow(senders: Any, f: int) -> bool:
-    """Return whether an ACK may grow flow f's window: data were waiting before it, or the window was full.
+    """Return whether an ACK may grow flow f's window: data waited, or it was full; count the time without data.
 
     A window that is not fully used does not grow (RFC 9002, 7.8), and its rule's time stops (RFC 9438, 5.8).
     For a rule of deliveries samples are marked as application-limited instead.
     """
     s = senders.flow[f]
     if s.samples == 1:
-        check_limited(senders, f)
+        mark_limited(senders, f)
         return True
     now = senders.clock[NOW]
     limited = s.snd_nxt >= s.size and s.snd_max - s.snd_una < int(min(s.cwnd, s.most))

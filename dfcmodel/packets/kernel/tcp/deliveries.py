@@ -22,14 +22,14 @@ from .timers import NOW
 
 __all__ = [
     "LOSSES",
-    "check_limited",
     "clear_sample",
     "count_covered",
     "discard_sent",
     "find_reported",
+    "has_lost_above",
     "is_beyond_reports",
     "is_covered",
-    "is_lost",
+    "mark_limited",
     "next_lost",
     "on_packet_lost",
     "on_packet_sent",
@@ -77,7 +77,7 @@ def on_packet_sent(senders: Any, f: int, number: int) -> None:
 
 
 @compiled
-def check_limited(senders: Any, f: int) -> None:
+def mark_limited(senders: Any, f: int) -> None:
     """Mark flow f's packets in flight as application-limited if it has no data to send and room in its window.
 
     This is CheckIfApplicationLimited, called at the start of ACKs and timers, and before data arrive.
@@ -132,7 +132,7 @@ def next_lost(senders: Any, f: int) -> int:
 
 
 @compiled
-def is_lost(senders: Any, f: int, number: int) -> bool:
+def has_lost_above(senders: Any, f: int, number: int) -> bool:
     """Return whether a lost packet of flow f above ``number`` waits for retransmission."""
     d = senders.rule[senders.flow[f].rule]
     for k in range(d.again_first, d.again_last):

@@ -16,9 +16,9 @@ from .deliveries import (
     clear_sample,
     count_covered,
     find_reported,
+    has_lost_above,
     is_beyond_reports,
     is_covered,
-    is_lost,
     on_packet_lost,
     outstanding,
     report_sample,
@@ -113,7 +113,7 @@ def acknowledge_data(net: Any, senders: Any, f: int, number: int) -> None:
 
 @compiled
 def update_newest(senders: Any, f: int, sent: float) -> None:
-    """Update min RTT and RACK's newest packet by an ACK of a packet sent at ``sent``, s (RFC 8985, 6.2, 1 to 3)."""
+    """Update min RTT, RACK's newest packet and ``reordered`` by an ACK of a packet sent at ``sent``, s (RFC 8985)."""
     s = senders.flow[f]
     rtt = senders.clock[NOW] - sent
     s.min_rtt = min(s.min_rtt, rtt)
@@ -178,7 +178,7 @@ def process_report(net: Any, senders: Any, f: int, e: int) -> tuple[bool, float]
     if s.samples == 1:
         count_covered(senders, f)
         s.pipe = float(outstanding(senders, f)) + float(delivered) + lost
-    w[UNREPAIRED] = 1.0 if is_lost(senders, f, int64(s.snd_una - 1)) else 0.0
+    w[UNREPAIRED] = 1.0 if has_lost_above(senders, f, int64(s.snd_una - 1)) else 0.0
     event = ON_ACK_IN_RECOVERY if acked > 0 else ON_DUPLICATE
     recover(net, senders, f, event, float(acked), float(delivered))
     if s.samples == 1:
@@ -201,7 +201,7 @@ def process_alarm(net: Any, senders: Any, f: int) -> bool:
         if s.samples == 1:
             clear_sample(senders, f)
         w[NEWLY_LOST] = find_lost(senders, f)
-        w[UNREPAIRED] = 1.0 if is_lost(senders, f, int64(s.snd_una - 1)) else 0.0
+        w[UNREPAIRED] = 1.0 if has_lost_above(senders, f, int64(s.snd_una - 1)) else 0.0
     lost = w[NEWLY_LOST]
     if s.samples == 1:
         count_covered(senders, f)

@@ -112,7 +112,7 @@ def in_flight(net: Any, senders: Any, f: int) -> float:
 
 @compiled
 def next_retransmission(senders: Any, f: int) -> int:
-    """Return the first packet that flow f should retransmit (lost, or the first hole); -1: none."""
+    """Return the first packet that flow f should retransmit, taken off the list if it was lost; -1: none."""
     s = senders.flow[f]
     if s.listed == 0:
         return int64(next_hole(senders, f))

@@ -96,7 +96,7 @@ def update_scoreboard(net: Any, senders: Any, f: int, e: int) -> bool:
 
 @inlined
 def next_hole(senders: Any, f: int) -> int:
-    """Return flow f's first hole to retransmit below the highest SACKed packet; -1: none (RFC 6675, 4, NextSeg 1)."""
+    """Move ``hole`` to flow f's first hole below the highest SACKed packet; return it, -1: none (RFC 6675, 4)."""
     s = senders.flow[f]
     n = max(s.hole, s.least)
     if s.sacked == 0 or n > s.top:

@@ -14,7 +14,7 @@ from hopflow.kernels.marks import compiled, inlined
 from ..layout import COUNTED, IN_SLOW_START, NATIVE, ON_ACK, ON_MARK, ON_TIMEOUT, int64
 from ..random_numbers import uniform
 from .arrivals import may_grow
-from .deliveries import check_limited, discard_sent, is_lost, report_deliveries
+from .deliveries import discard_sent, has_lost_above, mark_limited, report_deliveries
 from .emission import output
 from .handshake import open_connection, resend_syn
 from .late_packets import process_report
@@ -196,7 +196,7 @@ def update_by_ack(net: Any, senders: Any, f: int, e: int, acked: int) -> tuple[i
         counts = s.recovering == 0
         delivered = float(s.snd_una + s.sacked - before)
         w[NEWLY_LOST] = count_holes(senders, f, top)
-        if s.samples == 1 and is_lost(senders, f, int64(s.snd_una - 1)):
+        if s.samples == 1 and has_lost_above(senders, f, int64(s.snd_una - 1)):
             w[UNREPAIRED] = 1.0
     elif s.recovering == 0:
         delivered = 1.0
@@ -282,7 +282,7 @@ def expire(net: Any, senders: Any, f: int) -> bool:
         lose_all(senders, f)
     if s.listed > 0:
         if s.samples == 1 and s.supply != 0:
-            check_limited(senders, f)
+            mark_limited(senders, f)
         discard_sent(senders, f)
     if s.snd_una == s.snd_max:
         return False

@@ -204,10 +204,10 @@ def test_a_schedule_obeys_thresholds_line_rate_and_buffer(alpha) -> None:
     pool = headroom_pool(3e4, 4, 2, size=1e5, shared=8e5, alpha=alpha, rate="100Gbps")
     program = PoolProgram(pool, 20e-6, 3, 1)
     high = 5e5
-    bound, above = program.relax(0.0, high, full=False)
+    bound, above = program.relax(0.0, high, shared_full=False)
     assert above is not None
     assert above.sum(axis=1).max() <= 1.0 + 1e-6
-    found = program.schedule(above > 0.999, high, full=False)
+    found = program.schedule(above > 0.999, high, shared_full=False)
     assert found is not None
     shared, used = found
     assert used.sum() <= bound
@@ -220,7 +220,7 @@ def test_a_schedule_obeys_thresholds_line_rate_and_buffer(alpha) -> None:
 def test_an_occupancy_that_the_senders_cannot_reach_is_impossible() -> None:
     pool = headroom_pool(3e4, 4, 2, size=1e5, shared=8e5, alpha=1.0, rate="100Gbps")
     program = PoolProgram(pool, 1e-6, 4, 2)  # 50 kB arrive
-    assert program.relax(4e5, 8e5, full=False)[1] is None
+    assert program.relax(4e5, 8e5, shared_full=False)[1] is None
 
 
 def test_a_bound_above_the_pool_by_the_tolerance_says_so() -> None:
