@@ -760,7 +760,7 @@ def _pause_rows(plan: FluidPlan) -> Any:
 
 
 def _link_pauses(plan: FluidPlan, n: int) -> list[Any]:
-    """Return the rows of link n that pauses its feeders as a whole."""
+    """Return a row of pauses for each feeder of link n, whose discipline must pause feeders as a whole."""
     scenario, h = plan.scenario, plan.step
     rule: Any = scenario.links[n].discipline
     rows = []

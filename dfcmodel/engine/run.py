@@ -280,13 +280,13 @@ def _lengths(queue: DelayedQueue, h: float, steps: int) -> list[tuple[int, float
     return [(step, queue.steps + delay / h) for step, delay in sorted(delays.items())]
 
 
-def _set_delays(plan: FluidPlan, k: int, lengths: Mapping[int, float]) -> None:
-    """Set the steps to the next queue, by queue, in the state of a plan before step ``k``.
+def _set_delays(plan: FluidPlan, k: int, steps_by_queue: Mapping[int, float]) -> None:
+    """Set the steps that a packet takes from a queue to the next one, by queue, in the plan's state before step ``k``.
 
     A delay does not become shorter than that of the last packet in flight.
     """
     queues, wire = plan.network.queues, plan.network.wire
-    for c, length in lengths.items():
+    for c, length in steps_by_queue.items():
         queue = queues[c]
         lag = int(queue["lag"])
         sent = float(_packets_sent(plan)[c])

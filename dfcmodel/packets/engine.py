@@ -645,7 +645,7 @@ class Records:
         return np.vstack(self.switch_tables) if self.switch_tables else np.empty((0, 5))
 
     def take_in(self, arrays: dict[str, Any]) -> None:
-        """Copy the other records, which the engine has not written in place, from its arrays."""
+        """Copy or compute the records that the engine does not write in place; once, at the end of a run."""
         flow, hop, P = arrays["flow"], arrays["hop"], len(self.plan.ports)
 
         def column(name: str, of_idle: float = 0) -> NDArray[Any]:

@@ -214,7 +214,7 @@ def begin_connection(
 
 
 class Recorder:
-    """Record of the calls of one connection.
+    """Writer of a binary file with the calls of a native rule by one connection; it opens the file.
 
     After `MAGIC` a file has the structures of the header, as they are in memory: ``hopflow_cc_config``, the seed, and
     the first ``hopflow_cc_control``. Of each call follow the index of its function in `FUNCTIONS` as uint64, the event,

@@ -247,7 +247,7 @@ def reroute(scenario: Scenario, method: Packets) -> tuple[Scenario, Rerouting | 
 
 
 def _reroute(scenario: Scenario, failures: Any, delay: float) -> tuple[Scenario, Rerouting | None]:
-    """Return (scenario with flows that lend paths, `Rerouting`), or (scenario, None) if no flow needs other paths."""
+    """Return (scenario whose flows have paths around failures in ``paths``, `Rerouting`), or (scenario, None)."""
     changes = sorted({time for rows in failures.values() for row in rows for time in row if time < math.inf})
     down = [frozenset(name for name, rows in failures.items() if any(a <= t < b for a, b in rows)) for t in changes]
     index = dict(zip(scenario.link_table.names, range(len(scenario.links)), strict=True))

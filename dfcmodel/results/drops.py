@@ -183,7 +183,7 @@ def _loss(run: Records, n: int, priority: int, rows: list[Any]) -> LosslessLoss:
 
 
 def _rooms(run: Records, n: int, priority: int) -> tuple[float, float]:
-    """Return the packets of room above the threshold, and of the room that would have been enough (may be inf or nan).
+    """Return the packets of room of link n above its threshold, and those that would have sufficed (may be inf or nan).
 
     With PFC both are of the ingress with the largest need. With `Pause` the second is the number of packets that can
     arrive until links obey, unless a larger peak was counted.

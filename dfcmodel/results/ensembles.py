@@ -57,7 +57,7 @@ def mean_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[NDA
 
 
 def estimate_text(values: NDArray[np.float64], low: float = 0.0, high: float = np.inf) -> str:
-    """Return mean, 95 % interval and range of single runs, within [low, high], of independent runs as a string.
+    """Return a text: mean of independent runs, its 95 % interval, and that of one further run in [low, high].
 
     Parameters
     ----------

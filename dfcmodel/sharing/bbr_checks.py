@@ -65,7 +65,7 @@ def holds(what: str, holds: object, happened: str = "") -> Check:
 
 
 def _paces(run: Observation, begin: int, end: int, gain: float) -> Check:
-    """Return the check that the median of pacing rate over bandwidth between two samples is ``gain`` within 1 %."""
+    """Return the check that the median pacing rate between two samples is ``gain`` times 0.99 of the bandwidth."""
     ratio = run.pacing_rate[begin:end] / (0.99 * np.minimum(run.max_bw, run.bw_shortterm)[begin:end])
     return about("pacing over bandwidth", float(np.median(ratio)), gain, 0.01)
 

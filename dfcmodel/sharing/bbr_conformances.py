@@ -122,7 +122,7 @@ class Conformance(Result):
         return self.table.rename_axis("row").to_xarray()
 
     def summary(self) -> dict[str, object]:
-        """Return the verdict of each case with its failed checks."""
+        """Return a text by "number title" of each case: verdict and failed checks; also "rule" and "cases"."""
         rows: dict[str, object] = {"rule": repr(self.rule), "cases": REFERENCE}
         for case in self.cases:
             text = f"{case.verdict}, in {case.as_expected} of {count_of(case.runs, 'run')}"

@@ -71,7 +71,7 @@ def _fairness(flows: int) -> Measure:
 
 
 def _rtt_exponent(at: Bench, rule: WindowRule) -> float:
-    """Return the exponent of the RTT in the ratio of rates of two flows with round-trip times R and 2R."""
+    """Return log2 of the rate at round-trip time R over that at 2R, side by side; inf if one of both gets nothing."""
     short, long = at.run(rule, rule, rtts=[at.link.rtt, 2.0 * at.link.rtt]).rate
     return math.log2(short / long) if short > 0.0 < long else math.inf
 

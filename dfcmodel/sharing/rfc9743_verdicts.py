@@ -61,7 +61,7 @@ def better_is(measure: str) -> str:
 
 
 def differences(measure: str, values: Sequence[float], reference: Sequence[float]) -> Difference:
-    """Return the advantage of a rule over NewReno, from one value per run of each, with the same seeds.
+    """Return how much better a rule is than NewReno, as a part of NewReno's mean (shares: of 1), from values per run.
 
     A value that is not finite (a flow that did not finish) is the worst value. If the rule has it on all seeds and
     NewReno on none, the difference is minus infinity. Otherwise the difference is NaN if any value is not finite.

@@ -57,7 +57,7 @@ def serve_pairs(block: Any, queues: Any, from_wire: Any, to_wire: Any, quantum: 
 
 @inlined
 def serve_buffer(block: Any, k: int, queues: Any, from_wire: Any, wire: Any, quantum: float) -> bool:
-    """Serve the queues of one buffer, with any lags; return whether the buffer has a new peak."""
+    """Serve the rows of ``queues`` in the buffer of ``block``, with any lags; return whether it exceeds its peak."""
     total = 0.0
     for c in range(block.first, block.end):
         to_wire = wire[(k + queues[c].lag) & (wire.shape[0] - 1)]

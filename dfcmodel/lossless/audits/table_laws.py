@@ -33,7 +33,7 @@ MIN_LAWFUL_FRACTION = 2.0 / 3.0
 
 @dataclass(frozen=True)
 class RateLaw:
-    """The bytes, by the law of a table, beyond the proved headroom at one rate.
+    """Fit of a table's rows at one rate: what they have beyond the proved headroom, for which cables and delays.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ class StormSpread(Result):
         )
 
     def summary(self) -> dict[str, object]:
-        """Return the numbers of stopped links and victims, and the time of the last stop."""
+        """Return, as texts, the numbers of stopped links and victims, and the time of the last stop."""
         storm = sum(cause is None for cause in self.cause.values())
         return {
             "links stopped": f"{len(self.stopped) - storm}, and {storm} of the storm",

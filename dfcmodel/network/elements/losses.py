@@ -22,7 +22,7 @@ ROUNDING = 1e-9
 @quantities(rate="rate", burst="amount")
 @dataclass(frozen=True)
 class Policer(PathElement):
-    """A token bucket that drops packets beyond it, without delay.
+    """A token bucket, its rate in packets/s and its size in packets, that drops packets beyond it, without delay.
 
     The bucket is full at first. A packet takes its size in packets of data from the bucket, and is dropped if it has
     less.

@@ -107,7 +107,7 @@ class Lookahead(NamedTuple):
 
 
 def plan_lookahead(plan: PacketPlan) -> Lookahead:
-    """Return the order in which the ports of a plan are processed, and the length of a window."""
+    """Return the ports without calendar queues, their routes, the order of the others, and a window in s."""
     inline = ports_without_queues(plan)
     parts = route_parts(plan, inline)
     return Lookahead(inline, parts, *windows(plan, inline, parts))
@@ -561,7 +561,7 @@ def _lanes_by(plan: PacketPlan) -> NDArray[np.int64]:
 
 
 def class_lanes(plan: PacketPlan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
-    """Return the lanes of classes, by (port, class), at ports that can be paused by class."""
+    """Return lane numbers by (port, class) of ports that are paused by class; ``hop``, ``lane``: rows of the layout."""
     by_class = plan.by_discipline(lambda rule: rule.queue_per == "class")
     of_host = plan.at_senders[plan.hops.port] & (plan.classes != CONTROL)
     chosen = np.flatnonzero(by_class[plan.hops.port] | of_host)

@@ -37,7 +37,7 @@ def append(net: Any, p: int, f: int, time: float) -> None:
 
 @inlined
 def create_next(net: Any, p: int, f: int, time: float) -> None:
-    """Create constant-rate flow f's next packet if it is due before all timers of interface p; else set a timer."""
+    """Create constant-rate flow f's next packet if due by ``time``, before all timers of interface p; else set one."""
     s = net.flow[f]
     if s.due > time or (has_timer(net, p) and first_timer(net, p) <= time):
         s.due = max(s.due, time)

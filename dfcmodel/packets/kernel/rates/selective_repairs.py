@@ -100,7 +100,7 @@ def next_retransmission(senders: Any, f: int) -> int:
 
 @compiled
 def acknowledge_up_to(senders: Any, f: int, number: int) -> None:
-    """Remove all packets before ``number``, which have arrived, from the maps; end a recovery that they complete."""
+    """Advance ``snd_una`` to ``number``, with the packets before it off the maps; end a recovery that they complete."""
     s = senders.flow[f]
     n = int64(s.snd_una)
     while n < number and (s.sacked > 0 or s.again > 0 or s.asked > 0):

@@ -206,7 +206,7 @@ def find_reported(senders: Any, f: int, sent: float) -> int:
 
 @compiled
 def count_covered(senders: Any, f: int) -> None:
-    """Set the number of flow f's records whose packets are acknowledged already."""
+    """Count the rows of sent packets, in flow f's history, whose packets are acknowledged, into ``covered``."""
     d = senders.rule[senders.flow[f].rule]
     d.covered = 0
     for k in range(d.sent_first, d.sent_last):

@@ -128,7 +128,7 @@ def has_packet(senders: Any, f: int, number: int) -> bool:
 
 @compiled
 def receive_header(world: Any, e: int, time: float) -> bool:
-    """Count packet e, cut to its header, as dropped where it was cut; return whether the receiver answers it.
+    """Count packet e, a header, as dropped; return True if it becomes the receiver's answer, else release it.
 
     A receiver whose sender repairs losses asks for the packet at once. An agent answers by itself. Others treat it as
     one that was dropped.
