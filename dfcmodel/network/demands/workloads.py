@@ -270,7 +270,7 @@ def _read(
         raise ValueError(f"{name}: {error}") from None
     if not flows.size:
         raise ValueError(f"{name}: must have an operation in which more than one rank takes part")
-    return flows.between(nodes, {"entropy": PAIR, **options})
+    return flows.between(nodes, {"entropy": PAIR, **options}, name)
 
 
 def _of_text(text: str, hosts: int, units: _Units, packet_size: float) -> ListedFlows:
