@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EDGE_ATTRIBUTES",
+    "OF_ELEMENTS",
     "Ingresses",
     "RoutedFlows",
     "Scenario",
@@ -67,16 +68,20 @@ __all__ = [
 EDGE_ATTRIBUTES = KIND_FIELDS
 """Attributes of the edges of a graph that `from_networkx` reads, all fields of links; the first three must be given."""
 OTHER_NAMES = {
-    **dict.fromkeys(("rate", "bandwidth", "bw", "capacity", "speed", "linkspeed", "linkspeedraw", "datarate"), "rate"),
+    **dict.fromkeys(
+        ("rate", "bandwidth", "bw", "capacity", "speed", "linkspeedraw", "datarate", "gbps", "mbps"), "rate"
+    ),
     **dict.fromkeys(("delay", "latency", "propagation", "propagationdelay", "length", "distance"), "delay"),
     **dict.fromkeys(("buffer", "buffersize", "queue", "queuesize", "queuelimit"), "buffer"),
     **dict.fromkeys(("discipline", "qdisc"), "discipline"),
+    **dict.fromkeys(("loss", "lossrate", "packetloss", "plr", "ber", "errorrate", "jitter"), "element"),
     "shared": "shared",
     "cable": "cable",
 }
-"""Names of `EDGE_ATTRIBUTES`, and of a `Fabric`'s ``cable``, in graphs of other programs, in lower case, without
-underscores."""
-PREFIXES = "link|edge|line|port|max|total"
+"""Names of `EDGE_ATTRIBUTES`, of a `Fabric`'s ``cable``, and of elements in graphs of other programs, in lower case,
+without underscores."""
+OF_ELEMENTS = "is not read; losses and jitter are elements of a Scenario, such as BurstLoss and Jitter"
+PREFIXES = "link|edge|line|port|prop|max|total"
 UNIT_SUFFIXES = "[kmgt]?bps|[kmgt]?bits?(?:ps)?|[kmgt]i?b|bytes?|pps|pkts?|packets?|[mun]?s|m?sec|seconds?|k?m"
 OTHER_NAME = re.compile(f"(?:{PREFIXES})?({'|'.join(OTHER_NAMES)})(?:in|of|per)?(?:{UNIT_SUFFIXES})?s?")
 """Pattern of such names, also in the plural and with a unit, such as ``bandwidth_gbps``."""
@@ -955,6 +960,8 @@ def from_networkx(
             hint = f"is not read; write it as {meant}, or leave it out"
             if meant == "cable":
                 hint = "is read by Fabric alone; give the edge a rate and a delay"
+            elif meant == "element":
+                hint = OF_ELEMENTS
             raise ValueError(f"{name} of edge {source}->{target}: {hint}")
         for key in EDGE_ATTRIBUTES[:3]:
             if attributes[key] is None:

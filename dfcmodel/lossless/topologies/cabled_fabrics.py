@@ -12,7 +12,7 @@ from dfcmodel.lossless.quantities import FIBRE, bit_rate, metres, size_in_bytes
 from dfcmodel.lossless.topologies.fabrics import SERVERS, complete_host_counts, with_hosts
 from dfcmodel.lossless.topologies.routes import check_digraph
 from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, encode, links_from
-from dfcmodel.network.networks import EDGE_ATTRIBUTES, Scenario, other_name
+from dfcmodel.network.networks import EDGE_ATTRIBUTES, OF_ELEMENTS, Scenario, other_name
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import format_value, instance, integer, one_number
@@ -168,9 +168,8 @@ class Fabric:
                         f"{name} of {a}->{b}: is read by from_networkx alone; give the edge a cable=Cable(...)"
                     )
             if other := other_name(data):
-                raise ValueError(
-                    f"{other[0]} of {a}->{b}: is not read; give the edge a cable=Cable(...), or leave it out"
-                )
+                hint = "is not read; give the edge a cable=Cable(...), or leave it out"
+                raise ValueError(f"{other[0]} of {a}->{b}: {OF_ELEMENTS if other[1] == 'element' else hint}")
 
     @cached_property
     def graph(self) -> nx.DiGraph[Any]:
