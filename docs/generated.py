@@ -720,7 +720,7 @@ def _network_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         "Execution traces of MLCommons Chakra", dfcmodel.read_workload, dfcmodel.load_workload,
         formats=f"Protocol Buffers, schemas {_names(chakra_traces.VERSIONS)}, also compressed with gzip.",
         used=f"Nodes {_names(kind.name for kind in chakra_traces.READ)}, their dependencies and durations; attributes of {used}.",
-        skipped=f"Attributes {_names(chakra_flows.NOT_USED)}; all of nodes of metadata; durations of all nodes but computations, such as measured ones of operations; of nodes the fields {_names(chakra_traces.NOT_USED)} (the time of the start, inputs, outputs).",
+        skipped=f"Attributes {_names(chakra_flows.NOT_USED)}; all of nodes of metadata; durations of all nodes but computations, such as measured ones of operations; of nodes the fields {_names(chakra_traces.NOT_USED)} (the time of the start, inputs, outputs). A warning names kernels of one `stream` that do not wait for each other: they run at the same time.",
         units="Durations in us, sizes in bytes.", limits=f"{_size(flow_files.MAX_FILE_BYTES)} for each rank, uncompressed.",
     )  # fmt: skip
     yield _reader(

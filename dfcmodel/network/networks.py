@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EDGE_ATTRIBUTES",
+    "OF_ELEMENTS",
     "Ingresses",
     "RoutedFlows",
     "Scenario",
@@ -67,12 +69,23 @@ __all__ = [
 EDGE_ATTRIBUTES = KIND_FIELDS
 """Attributes of the edges of a graph that `from_networkx` reads, all fields of links; the first three must be given."""
 OTHER_NAMES = {
-    **dict.fromkeys(("rate", "bandwidth", "bw", "capacity", "speed", "linkspeed", "linkspeedraw", "datarate"), "rate"),
+    **dict.fromkeys(
+        ("rate", "bandwidth", "bw", "capacity", "speed", "linkspeedraw", "datarate", "gbps", "mbps"), "rate"
+    ),
     **dict.fromkeys(("delay", "latency", "propagation", "propagationdelay", "length", "distance"), "delay"),
     **dict.fromkeys(("buffer", "buffersize", "queue", "queuesize", "queuelimit"), "buffer"),
     **dict.fromkeys(("discipline", "qdisc"), "discipline"),
+    **dict.fromkeys(("loss", "lossrate", "packetloss", "plr", "ber", "errorrate", "jitter"), "element"),
+    "shared": "shared",
+    "cable": "cable",
 }
-"""Names of `EDGE_ATTRIBUTES` in graphs of other programs, in lower case, without underscores."""
+"""Names of `EDGE_ATTRIBUTES`, of a `Fabric`'s ``cable``, and of elements in graphs of other programs, in lower case,
+without underscores."""
+OF_ELEMENTS = "is not read; losses and jitter are elements of a Scenario, such as BurstLoss and Jitter"
+PREFIXES = "link|edge|line|port|prop|max|total"
+UNIT_SUFFIXES = "[kmgt]?bps|[kmgt]?bits?(?:ps)?|[kmgt]i?b|bytes?|pps|pkts?|packets?|[mun]?s|m?sec|seconds?|k?m"
+OTHER_NAME = re.compile(f"(?:{PREFIXES})?({'|'.join(OTHER_NAMES)})(?:in|of|per)?(?:{UNIT_SUFFIXES})?s?")
+"""Pattern of such names, also in the plural and with a unit, such as ``bandwidth_gbps``."""
 LONGEST_RUN = 1e5
 """Largest simulated time, s."""
 WITHOUT_UNITS = frozenset((float, int, bool, str, tuple, type(None)))
@@ -951,13 +964,15 @@ def from_networkx(
             count = graph.number_of_edges(source, target)
             raise ValueError(f"graph: has {count} edges from {source!r} to {target!r}, must be one; {PARALLEL}")
         attributes = {key: data.get(key, defaults.get(key)) for key in EDGE_ATTRIBUTES}
-        if name := other_name(data):
-            meant = OTHER_NAMES[_fold_name(name)]
-            raise ValueError(f"{name} of edge {source}->{target}: is not read; write it as {meant}, or leave it out")
-        if "cable" in data:
-            raise ValueError(
-                f"cable of edge {source}->{target}: is read by Fabric alone; give the edge a rate and a delay"
-            )
+        other = ("cable", "cable") if "cable" in data else other_name(data)
+        if other is not None:
+            name, meant = other
+            hint = f"is not read; write it as {meant}, or leave it out"
+            if meant == "cable":
+                hint = "is read by Fabric alone; give the edge a rate and a delay"
+            elif meant == "element":
+                hint = OF_ELEMENTS
+            raise ValueError(f"{name} of edge {source}->{target}: {hint}")
         for key in EDGE_ATTRIBUTES[:3]:
             if attributes[key] is None:
                 raise ValueError(f"{key} of edge {source}->{target} is missing: must be given")
@@ -969,18 +984,21 @@ PARALLEL = "parallel links are one link with the sum of their rates, or go over 
 
 
 def _fold_name(name: object) -> str:
-    """Return a name in lower case, without underscores, hyphens and blanks."""
-    return str(name).lower().replace("_", "").replace("-", "").replace(" ", "")
+    """Return a name in lower case, without underscores and other signs."""
+    return re.sub("[^a-z0-9]", "", str(name).lower())
 
 
-def other_name(data: Mapping[Any, Any]) -> str | None:
-    """Return the first attribute of an edge whose name is a variant of a link's property, or None.
+def other_name(data: Mapping[Any, Any]) -> tuple[str, str] | None:
+    """Return the first attribute whose name is a variant of a property of links, and that property, or None.
 
-    >>> other_name({"rate": 1.0, "weight": 2.0}), other_name({"Bandwidth": "10Gbps"})
-    (None, 'Bandwidth')
+    >>> other_name({"rate": 1.0, "weight": 2.0}), other_name({"Bandwidth": "10Gbps"}), other_name({"delay_us": 5})
+    (None, ('Bandwidth', 'rate'), ('delay_us', 'delay'))
     """
-    names = (name for name in data if name not in EDGE_ATTRIBUTES and _fold_name(name) in OTHER_NAMES)
-    return next(names, None)
+    for name in data:
+        variant = OTHER_NAME.fullmatch(_fold_name(name))
+        if variant and name not in EDGE_ATTRIBUTES and name != "cable":
+            return name, OTHER_NAMES[variant[1]]
+    return None
 
 
 def run_end(scenario: Scenario, duration: Any = None) -> float:

@@ -81,6 +81,7 @@ LIMIT_KINDS = (
     "unsuitable parameters",
     "reordering",
     "reordering over several paths",
+    "steps at the same time",
 )
 """First words of the limits, in the order of their flags."""
 
@@ -115,6 +116,8 @@ RECOVERIES_WITHOUT_WINDOWS = (GO_BACK_N, SELECTIVE)
 """Names of the recoveries of network interfaces, which reduce no window."""
 MAX_PROBES = 1.0
 """Largest number of packets sent again for nothing that is not reported: RACK probes the last packet of a transfer."""
+MIN_STEP_OVERLAP = 0.1
+"""Smallest part of a transfer, in time, that is sent beside a later step of the same host and is reported."""
 MAX_NEEDLESS_SHARE = 0.01
 """Largest part of the delivered packets that is sent again for nothing and not reported."""
 MAX_BURST_RATIO = 1.02
@@ -147,6 +150,7 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
             *_go_back_over_paths(run),
             *_reordering(run),
             *_reordering_over_paths(run),
+            *_steps_at_once(run),
         )
         return (*_phase_effects(run, losing), *unmarked, *by_path)
     limits = _limits(run.scenario, run.recoveries, losing, float(run.time[-1]))
@@ -463,6 +467,37 @@ def _part_filled(scenario: Scenario) -> tuple[str, ...]:
         f"part-filled packets: transfers are sent in whole packets of {size:g} bytes, of which {filled:.0%} are "
         f"theirs; {names} have fewer "
         "bytes than their packets hold, and take the time of whole ones: give the scenario a smaller packet_size"
+    )
+
+
+def _steps_at_once(run: Any) -> tuple[str, ...]:
+    """Return () or one message: flows that wait for others, and start before an earlier flow of their pair has left.
+
+    In a ring a host waits for the message that it receives, not for its own. The two meet where its link is slower than
+    the one before, or where it begins late. A flow has left at the latest when it is complete; the round trip of a
+    packet allows for what is on the way.
+    """
+    scenario = run.scenario
+    waits = scenario.table.waits
+    if not waits.any() or run.started is None:
+        return ()
+    routes = scenario.routes
+    last = routes.places[routes.begin + np.bincount(routes.flow, minlength=len(waits)) - 1]
+    order = np.lexsort((run.started, last, routes.first))
+    before, after = order[:-1], order[1:]
+    left = np.where(np.isnan(run.finished), run.time[-1], run.finished) - scenario.packet_rtts()
+    overlap = left[before] - run.started[after]
+    enough = overlap > MIN_STEP_OVERLAP * (left - run.started)[before]
+    same = (routes.first[before] == routes.first[after]) & (last[before] == last[after])
+    later = run.started[after] > run.started[before]
+    affected = np.sort(after[same & later & waits[after] & enough & (overlap > 0.0)])
+    if not len(affected):
+        return ()
+    return _as_tuple(
+        f"steps at the same time: {_list_flows(scenario, affected)} start while an earlier flow between the same hosts "
+        "is still being sent, and share its link, where one connection would send them in order: a host of a "
+        "collective waits for what it receives, not for what it sends. A ring with a host that begins late was "
+        "measured to take 1.3 times as long as by load_workload, whose ranks wait for both"
     )
 
 

@@ -12,7 +12,7 @@ from dfcmodel.lossless.quantities import FIBRE, bit_rate, metres, size_in_bytes
 from dfcmodel.lossless.topologies.fabrics import SERVERS, complete_host_counts, with_hosts
 from dfcmodel.lossless.topologies.routes import check_digraph
 from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, encode, links_from
-from dfcmodel.network.networks import EDGE_ATTRIBUTES, Scenario, other_name
+from dfcmodel.network.networks import EDGE_ATTRIBUTES, OF_ELEMENTS, Scenario, other_name
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import format_value, instance, integer, one_number
@@ -109,7 +109,8 @@ class Fabric:
     ------
     ValueError
         For a buffer that no chip or size describes, a cable of another kind, a packet size that is not positive, and
-        edges with attributes of links instead of a cable, such as ``rate`` or ``bandwidth``.
+        edges with attributes of links instead of a cable, such as ``rate`` or ``bandwidth_gbps``, or with another name
+        for it, such as ``Cable``; for switches with such attributes.
 
     Examples
     --------
@@ -146,6 +147,14 @@ class Fabric:
         instance("discipline", self.discipline, Discipline, "a queueing discipline, such as PFC()")
         integer("seed", self.seed, 0, 2**32 - 1)
         self._port_chip()
+        for node, data in self.switches.nodes(data=True):
+            variant = other_name(data)
+            names = [name for name in (CABLE, *EDGE_ATTRIBUTES) if name in data] + ([variant[0]] if variant else [])
+            if names:
+                msg = (
+                    "is not read: give edges a cable=Cable(...), and Fabric a buffer and a discipline, or leave it out"
+                )
+                raise ValueError(f"{names[0]} of switch {format_value(node)}: {msg}")
         for a, b, data in self.switches.edges(data=True):
             if CABLE in data:
                 instance(f"cable of {a}->{b}", data[CABLE], Cable, "a Cable")
@@ -159,7 +168,8 @@ class Fabric:
                         f"{name} of {a}->{b}: is read by from_networkx alone; give the edge a cable=Cable(...)"
                     )
             if other := other_name(data):
-                raise ValueError(f"{other} of {a}->{b}: is not read; give the edge a cable=Cable(...), or leave it out")
+                hint = "is not read; give the edge a cable=Cable(...), or leave it out"
+                raise ValueError(f"{other[0]} of {a}->{b}: {OF_ELEMENTS if other[1] == 'element' else hint}")
 
     @cached_property
     def graph(self) -> nx.DiGraph[Any]:

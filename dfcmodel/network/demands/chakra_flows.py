@@ -17,7 +17,15 @@ from dfcmodel.network.demands.chakra_traces import Collective, Kind, Node
 from dfcmodel.network.demands.exchanges import Messages, pairwise, ring
 from dfcmodel.network.demands.flow_files import size_in_packets
 from dfcmodel.network.demands.reductions import ALL_REDUCES
-from dfcmodel.network.demands.waiting_flows import RankComputation, WaitingFlows, Waits, later, merge_waits, share_of
+from dfcmodel.network.demands.waiting_flows import (
+    RankComputation,
+    StreamOverlap,
+    WaitingFlows,
+    Waits,
+    later,
+    merge_waits,
+    share_of,
+)
 from hopflow.units import PacketUnits
 
 __all__ = ["TraceFlows"]
@@ -143,6 +151,11 @@ class TraceFlows:
         self.flows.computations = [
             self._computation(trace, done, of_rank)
             for trace, done, of_rank in zip(self.traces, self.done, followers, strict=True)
+        ]
+        self.flows.overlaps = [
+            overlap
+            for rank, (trace, done) in enumerate(zip(self.traces, self.done, strict=True))
+            if (overlap := _stream_overlap(rank, trace, done))
         ]
         return self.flows
 
@@ -320,6 +333,54 @@ class TraceFlows:
         if rank not in ranks:
             raise ValueError(f"pg_name: {name!r}: has ranks {list(ranks)}, and not this one")
         return ranks, name
+
+
+def _stream_overlap(rank: int, trace: Trace, completed: Iterable[int]) -> StreamOverlap | None:
+    """Return the nodes of a rank that do not wait for the node before them on their stream; None if all wait.
+
+    ``completed`` are the nodes of the trace in order of completion: each follows those that it needs. Nodes of the host
+    have no stream, although converters write number 0 for it.
+    """
+    kernels = {n for n, node in trace.items() if _is_kernel(node)}
+    if not kernels:
+        return None
+    last: dict[Any, Node] = {}
+    counts: dict[Any, int] = {}
+    # for each node: the position on each stream of the last kernel that is complete when the node is complete
+    reached: dict[int, dict[Any, int]] = {}
+    pairs: list[tuple[Node, Node]] = []
+    for number in completed:
+        node = trace[number]
+        before = _latest([reached[need] for need in node.needs])
+        if number in kernels:
+            stream = node.attributes["stream"]
+            count = counts.get(stream, 0)
+            if before.get(stream, 0) < count:
+                pairs.append((last[stream], node))
+            counts[stream], last[stream] = count + 1, node
+            before = {**before, stream: count + 1}
+        reached[number] = before
+    if not pairs:
+        return None
+    earlier, later_node = pairs[0]
+    return StreamOverlap(rank, f"{earlier}", f"{later_node}", f"{later_node.attributes['stream']}", len(pairs))
+
+
+def _is_kernel(node: Node) -> bool:
+    """Return whether a node takes time on a stream of a device."""
+    takes_time = node.kind in COMMUNICATES or (node.kind == Kind.COMP_NODE and node.duration > 0)
+    return takes_time and "stream" in node.attributes and not node.attributes.get("is_cpu_op")
+
+
+def _latest(positions: Sequence[dict[Any, int]]) -> dict[Any, int]:
+    """Return the largest position on each stream; the dict itself if there is only one."""
+    if len(positions) == 1:
+        return positions[0]
+    latest: dict[Any, int] = {}
+    for by_stream in positions:
+        for stream, position in by_stream.items():
+            latest[stream] = max(position, latest.get(stream, 0))
+    return latest
 
 
 @contextmanager

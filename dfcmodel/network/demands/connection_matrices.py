@@ -189,8 +189,9 @@ def _read(name: str, text: str, hosts: Iterable[Hashable], requested: float | No
         [size_in_packets(connection.size, packet_size) if connection.size else math.inf for connection in connections],
         [connection.start or 0.0 for connection in connections],
         awaited,
+        lines=[connection.line for connection in connections],
     )
-    return listed.between(nodes, options)
+    return listed.between(nodes, options, name)
 
 
 def _parse(text: str, hosts: int) -> tuple[list[_Connection], dict[int, _Trigger]]:

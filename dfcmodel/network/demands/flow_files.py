@@ -31,10 +31,15 @@ MAX_FILE_BYTES = 64 * 2**20
 """Largest size of a file, and of the contents of a compressed file."""
 
 
+OF_FLOW = re.compile(r"(?:sources|targets)\[([0-9]+)\] = ")
+"""Beginning of the errors of `build_flows` for one of its flows."""
+
+
 class ListedFlows(NamedTuple):
     """F flows of a file: ranks of sources and targets, packets, starts in s, and indices of predecessors.
 
-    ``delays`` are F tuples in s, as in `Flow`; (): none.
+    ``delays`` are F tuples in s, as in `Flow`; (): none. ``lines`` are the lines of the file that have the flows; (): a
+    line may have many.
     """
 
     source: Sequence[int]
@@ -43,9 +48,16 @@ class ListedFlows(NamedTuple):
     start: Sequence[float]
     after: Sequence[Sequence[int]]
     delays: Sequence[tuple[float, ...]] = ()
+    lines: Sequence[int] = ()
 
-    def between(self, nodes: Sequence[Any], arguments: Mapping[str, Any]) -> Flows:
-        """Return the table of these flows between nodes; rank r is ``nodes[r]``."""
+    def between(self, nodes: Sequence[Any], arguments: Mapping[str, Any], name: str) -> Flows:
+        """Return the table of these flows between nodes; rank r is ``nodes[r]``.
+
+        Raises
+        ------
+        ValueError
+            For a flow between nodes without a path, naming the file, ``name``, and its line or the ranks.
+        """
         source, target = (
             Column(nodes, np.array(ranks, dtype=np.int64), len(ranks)) for ranks in (self.source, self.target)
         )
@@ -57,7 +69,16 @@ class ListedFlows(NamedTuple):
             options["after"] = after
         if any(self.delays):
             options["delays"] = list(self.delays)
-        return build_flows(source, target, self.size, np.array(self.start), **options)
+        try:
+            return build_flows(source, target, self.size, np.array(self.start), **options)
+        except ValueError as error:
+            flow = OF_FLOW.match(f"{error}")
+            if flow is None:
+                raise
+            n = int(flow[1])
+            line = f"line {self.lines[n]}, " if len(self.lines) else "ranks "
+            pair = f"{line}{self.source[n]}->{self.target[n]}"
+            raise ValueError(f"{name}: {pair}: {f'{error}'[flow.end() :]}") from None
 
 
 def read_text(path: str | os.PathLike[str], max_bytes: int = MAX_FILE_BYTES) -> str:

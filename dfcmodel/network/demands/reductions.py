@@ -92,7 +92,9 @@ def all_reduce(
 ) -> Flows:
     """Return the flows of an all-reduce of arrays of ``packets`` packets, after which each host has their sum.
 
-    Each flow starts when the flows that delivered its data are complete at their receivers (`Flow`: ``after``).
+    Each flow starts when the flows that delivered its data are complete at their receivers (`Flow`: ``after``). A host
+    does not wait for its own message of the step before: if that is still being sent, both share the link, and
+    `Trajectory.limits` names flows of one pair that do. Ranks of `read_workload` wait for both.
 
     Parameters
     ----------

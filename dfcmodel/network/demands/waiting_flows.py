@@ -26,6 +26,19 @@ class RankComputation(NamedTuple):
     trailing: float = 0.0
 
 
+class StreamOverlap(NamedTuple):
+    """Nodes of a rank that run at the same time as the node before them on their stream.
+
+    ``nodes`` is their number; ``earlier`` and ``later`` name two such nodes, with their ``stream``.
+    """
+
+    rank: int
+    earlier: str
+    later: str
+    stream: str
+    nodes: int
+
+
 class _Sent(NamedTuple):
     """Flows that a rank has sent in an operation: the step, flows in this step, and flows in the step before."""
 
@@ -74,6 +87,8 @@ class WaitingFlows:
         self.after, self.delays = list[list[int]](), list[tuple[float, ...]]()
         self.computations: Sequence[RankComputation] = ()
         """Computations of the ranks, set by the reader."""
+        self.overlaps: Sequence[StreamOverlap] = ()
+        """Nodes that no dependency orders on their streams, set by the reader of traces; an entry per rank."""
         self.without_messages = defaultdict[str, dict[str, list[int]]](lambda: defaultdict(list))
         """Lines of operations with bytes that exchange nothing, by the reason and the operation."""
 

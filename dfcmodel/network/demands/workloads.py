@@ -176,7 +176,8 @@ def read_workload(
     rank does only one computation and one communication at a time). A computation takes its duration. A sending node is
     complete when all packets are delivered, a receiving node when it has also begun. The n-th sending and the n-th
     receiving node, by number, of one source, target and ``comm_tag`` belong together, and so do the n-th operations of
-    the ranks of a group.
+    the ranks of a group. Streams do not order nodes: a warning names kernels of one ``stream`` that do not wait for the
+    one before them, as in traces whose kernels wait for their launches alone.
 
     Parameters
     ----------
@@ -269,7 +270,7 @@ def _read(
         raise ValueError(f"{name}: {error}") from None
     if not flows.size:
         raise ValueError(f"{name}: must have an operation in which more than one rank takes part")
-    return flows.between(nodes, {"entropy": PAIR, **options})
+    return flows.between(nodes, {"entropy": PAIR, **options}, name)
 
 
 def _of_text(text: str, hosts: int, units: _Units, packet_size: float) -> ListedFlows:
@@ -304,6 +305,14 @@ def _of_traces(contents: Sequence[bytes], hosts: int, units: _Units, packet_size
             raise ValueError(f"rank {rank}: {error}") from None
     groups = _check_groups(units.groups or {}, len(traces))
     flows = TraceFlows(traces, groups, packet_size, units.algorithm).run()
+    if flows.size and flows.overlaps:
+        overlap = flows.overlaps[0]
+        also = f", and so do {overlap.nodes - 1} more nodes of the rank" if overlap.nodes > 1 else ""
+        message = (
+            f"rank {overlap.rank}, {overlap.later}: does not wait for {overlap.earlier}, the one before it on stream "
+            f"{overlap.stream}: they run at the same time{also}. Streams are not used: add dependencies to the trace"
+        )
+        warn_caller(UserWarning(message), "dfcmodel")
     return _to_listed_flows(flows, MICROSECOND)
 
 

@@ -14,6 +14,7 @@ from dfcmodel.lossless import leaf_spine
 from dfcmodel.recoveries import RackRecovery
 from responsefn import BBR, DCQCN, DCTCP, HPCC, LEDBAT, TIMELY, FixedRate, NewReno, PatchedTIMELY, Prague
 from responsefn.linux import LinuxCUBIC
+from tests.dfcmodel.network.chakra_writer import ALL_REDUCE, COLL, COMP, node, trace
 
 
 def _all_reduce(source, discipline, routes: str) -> dfc.Scenario:
@@ -33,18 +34,19 @@ PATIENT = dfc.SelectiveRepair(reordering=64)
 LATE = RackRecovery(reordering=64, reordering_seen=1)
 TELEMETRY, GO_BACK = "telemetry over several paths", "go-back-N over several paths"
 REORDERING = "reordering over several paths"
+STEPS = "steps at the same time"
 
 
 @pytest.mark.parametrize(
     ("source", "routes", "recovery", "expected"),
     [
-        (HPCC(), "spray", PATIENT, [TELEMETRY]),
-        (HPCC(), "spray", "selective", [TELEMETRY, REORDERING]),
-        (HPCC(), "spray", None, [TELEMETRY, GO_BACK]),
-        (_Loads(), "spray", PATIENT, [TELEMETRY]),
+        (HPCC(), "spray", PATIENT, [TELEMETRY, STEPS]),
+        (HPCC(), "spray", "selective", [TELEMETRY, REORDERING, STEPS]),
+        (HPCC(), "spray", None, [TELEMETRY, GO_BACK, STEPS]),
+        (_Loads(), "spray", PATIENT, [TELEMETRY, STEPS]),
         (HPCC(), "even", None, []),
-        (HPCC(), "ecmp", None, []),
-        (FixedRate(), "spray", None, [GO_BACK]),
+        (HPCC(), "ecmp", None, [STEPS]),
+        (FixedRate(), "spray", None, [GO_BACK, STEPS]),
         (FixedRate(), "spray", PATIENT, []),
         (FixedRate(), "even", None, []),
     ],
@@ -138,7 +140,7 @@ def test_repairs_of_packets_that_elements_hold_are_named(recovery, named) -> Non
 
 def test_flows_that_went_back_are_counted() -> None:
     run = dfc.simulate(_all_reduce(FixedRate(), dfc.PFC(counts="switch"), "spray"), dfc.Packets(seed=1))
-    (limit,) = run.limits
+    limit = run.limits[0]
     back = run.loss_events > 0
     assert f"went back {run.loss_events.sum()} times" in limit
     assert f"sent {run.emitted[back].sum():.0f} packets" in limit
@@ -541,3 +543,61 @@ def test_two_links_before_a_policer_may_send_at_once(burst: int, is_named: bool)
     run = dfc.simulate(network, dfc.Packets(seed=1))
     assert any("Policer at s->d drops nothing" in limit for limit in run.limits) == is_named
     assert (run.lost.sum() == 0.0) >= is_named
+
+
+def _star(rates: dict[int, float]) -> tuple[list[tuple[str, int]], list[dfc.Link]]:
+    """Return four hosts and their links by way of a switch; ``rates`` are those to the switch that differ."""
+    hosts = [("h", n) for n in range(4)]
+    links = []
+    for host in hosts:
+        links += [dfc.Link(host, "s", rates.get(host[1], 1.2e7), 1e-7, 1e5), dfc.Link("s", host, 1.2e7, 1e-7, 1e5)]
+    return hosts, links
+
+
+def _of_trace(hosts, links, packets: int, computations: dict[int, int]) -> dfc.Flows:
+    """Return a ring as a trace, whose ranks compute for a time in us before it, and wait for what they send."""
+    traces = [
+        trace(
+            node(0, COMP, (), computations.get(rank, 0)),
+            node(1, COLL, [0], comm_type=ALL_REDUCE, comm_size=1500 * packets),
+        )
+        for rank in range(len(hosts))
+    ]
+    return dfc.read_workload(traces, hosts, source=FixedRate(), links=links, options=dfc.WorkloadOptions(host="nic"))
+
+
+@pytest.mark.parametrize("late", [0.0, 1e-3])
+@pytest.mark.parametrize("slow", [False, True])
+def test_steps_between_two_hosts_at_the_same_time_are_named(late: float, slow: bool) -> None:
+    """Of a host that begins late, or whose link is slower than that of the host before it.
+
+    It then receives messages faster than it sends them on. Ranks of a trace wait for both, as a connection does that
+    sends in order, and are never named.
+    """
+    packets = 34500
+    hosts, links = _star({3: 6e6} if slow else {})
+    ring = dfc.all_reduce(hosts, packets, source=FixedRate(), links=links, options=dfc.CollectiveOptions(host="nic"))
+    begun = [
+        dataclasses.replace(flow, start=late) if flow.path[0] == hosts[3] and not flow.after else flow for flow in ring
+    ]
+    last = []
+    for flows in (begun, [*_of_trace(hosts, links, packets, {3: round(1e6 * late)})]):
+        run = dfc.simulate(dfc.Scenario("ring", links, flows, duration=0.1), dfc.Packets(seed=1), sample=0.1)
+        last.append(run.finished.max())
+        named = [limit for limit in run.limits if limit.startswith(STEPS)]
+        assert bool(named) == (flows is begun and (slow or late > 0.0))
+        assert not named or "('h', 3)->('h', 0)" in named[0]
+    if late and not slow:
+        assert last[0] / last[1] == pytest.approx(1.30, abs=0.005)
+    elif not slow:
+        assert last[0] == pytest.approx(last[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("algorithm", ["tree", "halving-doubling"])
+def test_steps_to_different_hosts_at_the_same_time_are_not_named(algorithm: str) -> None:
+    """Messages from one host to several others have connections of their own."""
+    hosts, links = _star({})
+    options = dfc.CollectiveOptions(host="nic", **({"pieces": 8} if algorithm == "tree" else {}))
+    flows = dfc.all_reduce(hosts, 800, algorithm, source=FixedRate(), links=links, options=options)
+    run = dfc.simulate(dfc.Scenario(algorithm, links, flows, duration=0.1), dfc.Packets(seed=1), sample=0.1)
+    assert run.limits == ()

@@ -250,6 +250,46 @@ def test_computation_without_a_later_message_is_named() -> None:
     _flows(*_every(before, operation, *chains[:3], again))  # an operation waits for all of it
 
 
+def _kernels(*streams: int, needs: int = 0) -> bytes:
+    """Return a launch per kernel on the host, with stream 0 as converters write it, and kernels that wait for it.
+
+    The first ``needs`` kernels after the first one also wait for the kernel before.
+    """
+    nodes = []
+    for n, stream in enumerate(streams):
+        nodes.append(node(2 * n, COMP, [2 * n - 2] if n else [], 5, is_cpu_op=1, stream=0))
+        after = [2 * n, *([2 * n - 1] if 0 < n <= needs else [])]
+        kernel = {"comm_type": ALL_REDUCE, "comm_size": 8 * PACKET} if n == len(streams) - 1 else {}
+        nodes.append(
+            node(2 * n + 1, COLL if kernel else COMP, after, 0 if kernel else 500, is_cpu_op=0, stream=stream, **kernel)
+        )
+    return trace(*nodes)
+
+
+def test_kernels_that_only_their_stream_orders_are_named() -> None:
+    """On a stream kernels run in order; here they run as soon as their launches, which is said."""
+    both = _flows(*RANKS * [_kernels(7, 7, needs=1)])
+    assert float(both[0].start) == pytest.approx(505e-6)
+    message = (
+        r"rank 0, node 3, COMM_COLL_NODE 'n3': does not wait for node 1, COMP_NODE 'n1', the one before it on stream 7: "
+        r"they run at the same time\. Streams are not used: add dependencies to the trace"
+    )
+    trailing = "without a later message"
+    with pytest.warns(UserWarning, match=trailing), pytest.warns(UserWarning, match=message):
+        early = _flows(*RANKS * [_kernels(7, 7)])
+    assert float(early[0].start) == pytest.approx(10e-6)
+    message = "rank 5, node 5, .*node 3, .*stream 20: .*at the same time, and so do 2 more"
+    with pytest.warns(UserWarning, match=trailing), pytest.warns(UserWarning, match=message):
+        _flows(*5 * [_kernels(7, 7, needs=1)], _kernels(7, 20, 20, 7, 20), *2 * [_kernels(7, 7, needs=1)])
+
+
+@pytest.mark.parametrize("streams", [(7, 20), (7, 8, 20)])
+def test_kernels_on_several_streams_may_run_at_the_same_time(streams: tuple[int, ...]) -> None:
+    with pytest.warns(UserWarning, match="without a later message") as warned:
+        _flows(*RANKS * [_kernels(*streams)])
+    assert not [each for each in warned if "stream" in f"{each.message}"]
+
+
 def test_files_of_ranks(tmp_path: Path) -> None:
     """The files of ranks have a beginning in common, then the number of the rank."""
     for rank, data in enumerate(_ring_all_reduce(80, 7)):

@@ -21,6 +21,7 @@ from dfcmodel import (
     Flow,
     FlowOptions,
     Flows,
+    Link,
     Packets,
     TrafficOptions,
     all_gather,
@@ -32,6 +33,8 @@ from dfcmodel import (
     incast,
     permutation,
     random_traffic,
+    read_connection_matrix,
+    read_workload,
     reduce_scatter,
     simulate,
 )
@@ -386,6 +389,24 @@ def test_other_traffic_within_a_server_is_refused_or_left_out() -> None:
     rails = sum(RING(SERVERS.hosts[k::8], 80, **given) for k in range(8))
     run = simulate(SERVERS.scenario("rails", rails, duration=1e-2), Packets(seed=1), sample=1e-2)
     assert np.isfinite(run.finished).all()
+
+
+def test_flows_of_files_without_a_path_are_named_by_their_line_or_ranks() -> None:
+    given: dict[str, Any] = {"source": FixedRate(), "links": SERVERS.links}
+    matrix = "Nodes 64\nConnections 2\n# between servers\n0->8 id 1 start 0 size 16384\n9->10 id 2 start 0 size 16384\n"
+    with pytest.raises(ValueError, match=rf"^text: line 5, 9->10: \('host', 10\): {NO_FABRIC}"):
+        read_connection_matrix(matrix, SERVERS.hosts, **given)
+    step = (
+        "HYBRID_TRANSFORMER model_parallel_NPU_group: 4 all_gpus: 8\n1\na -1 10 NONE 0 10 NONE 0 10 ALLREDUCE 80000 0\n"
+    )
+    with pytest.raises(ValueError, match=rf"^text: ranks 0->4: \('host', 4\): {NO_FABRIC}"):
+        read_workload(step, SERVERS.hosts, **given)
+    one_way = [Link("a", "b", 1e6, 1e-6, 100), Link("b", "c", 1e6, 1e-6, 100), Link("a", "c", 1e6, 1e-6, 100)]
+    matrix = "Nodes 3\nConnections 1\n2->0 id 1 start 0 size 1500\n"
+    with pytest.raises(ValueError, match=r"^text: line 3, 2->0: 'a': there is no path"):
+        read_connection_matrix(matrix, ["a", "b", "c"], source=FixedRate(), links=one_way)
+    with pytest.raises(ValueError, match=r"^source"):  # of all flows, not of one of them
+        read_connection_matrix(matrix, ["a", "b", "c"], source=[FixedRate()] * 3, links=one_way)
 
 
 def test_old_keywords_of_flows_mean_the_same() -> None:
