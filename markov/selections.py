@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,8 +61,8 @@ def select_states(chain: MarkovChain, states: Any, name: str, *, allow_empty_lab
         The states.
     states
         A function of a state that returns whether it is in the set, as Python reads conditions; the
-        name of a label of the model; truth values of shape (n,), also a series of pandas labelled by the states; one
-        state; or a list or set of states.
+        name of a label of the model; truth values of shape (n,), not numbers, also a series of pandas labelled by the
+        states; one state; or a list or set of states.
     name
         Name of the parameter, for messages.
     allow_empty_label
@@ -100,6 +101,7 @@ def _mark_states(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_
     if isinstance(states, (tuple, frozenset)):
         listed = not _is_state(chain, states) and all(_is_state(chain, item) for item in states)
     members = states if listed else [states]
+    _refuse_numeric_truths(chain, members, name)
     marks = np.zeros(chain.size, dtype=bool)
     for state in members:
         try:
@@ -114,6 +116,15 @@ def _are_truths(chain: MarkovChain, states: Any) -> bool:
     if not isinstance(states, list) or not states or any(type(item) is not bool for item in states):
         return False
     return not any(isinstance(state, bool) for state in chain.table.plain([0, chain.size - 1]))
+
+
+def _refuse_numeric_truths(chain: MarkovChain, members: Any, name: str) -> None:
+    """Raise ValueError for one 0 or 1 per state: truth values as numbers, which would be read as the states 0 and 1."""
+    if isinstance(members, (set, frozenset)) or not 1 < len(members) == chain.size:
+        return
+    if all(isinstance(member, Real) and type(member) is not bool and member in (0, 1) for member in members):
+        advice = "one 0 or 1 per state: truth values must be bool, .astype(bool), and a set of states {0, 1}"
+        raise ValueError(f"{name} = {format_value(members)}: {advice}")
 
 
 def _states_by_name(chain: MarkovChain, text: str, name: str) -> NDArray[np.bool_]:
