@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import check_sum_of_one, choice, count_of, format_value
+from hopflow.checks import check_sum_of_one, choice, count_of, format_value, refuse_masked
 from hopflow.labels import aligned, labels_of
 from markov.chains import InSteps, MarkovChain, advice_for
 from markov.computing.resources import InfiniteStatesError
@@ -88,6 +88,7 @@ def _mark_states(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_
     if isinstance(states, str):
         return _states_by_name(chain, states, name)
     if hasattr(states, "__array__") and np.ndim(states):
+        refuse_masked(name, states)
         states = np.asarray(aligned(name, states, chain.table.plain()) if labels_of(states) else states)
     if isinstance(states, np.ndarray) and states.dtype == bool:
         if states.shape != (chain.size,):
@@ -195,6 +196,7 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
     if labels_of(start) is not None:
         start = aligned("start", start, chain.table.plain())
     elif hasattr(start, "__array__") and np.ndim(start):
+        refuse_masked("start", start)
         start = np.asarray(start)
     if isinstance(start, np.ndarray):
         if start.shape != (chain.size,) or start.dtype.kind not in "iuf":
