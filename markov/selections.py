@@ -18,6 +18,8 @@ from markov.models.measures import functionals
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
 __all__ = ["as_any_chain", "as_chain", "distribution", "select_states"]
@@ -179,18 +181,20 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
     chain
         The states.
     start
-        None: the start of the model. A state; a function or a label that selects one state; or
-        probabilities of shape (n,).
+        None: the start of the model, a state or probabilities. A state; a function or a label that selects one state;
+        or probabilities of shape (n,).
 
     Raises
     ------
     ValueError
         When there is no such state, or there are several, or the numbers are no probabilities.
     """
+    if start is None and chain.model is not None:
+        if (initial := chain.model.start_probabilities()) is not None:
+            return _mass_at_start(chain, initial)
+        start = chain.model.start()
     if start is None:
-        start = None if chain.model is None else chain.model.start()
-        if start is None:
-            raise ValueError("start: the chain has none of its own; give a state or probabilities")
+        raise ValueError("start: the chain has none of its own; give a state or probabilities")
     if isinstance(start, np.ndarray) and not start.ndim:
         start = start.item()
     if labels_of(start) is not None:
@@ -220,6 +224,14 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
         if isinstance(start, (list, tuple)) and len(start) == chain.size:
             message += f"; probabilities are a NumPy array of shape ({chain.size},)"
         raise ValueError(message) from None
+    return mass
+
+
+def _mass_at_start(chain: MarkovChain, initial: Mapping[Any, float]) -> NDArray[np.float64]:
+    """Return the initial distribution of a model, shape (n,), from the probabilities of its states."""
+    mass = np.zeros(chain.size)
+    for state, probability in initial.items():
+        mass[chain.number_of(state)] = probability
     return mass
 
 
