@@ -270,6 +270,12 @@ def test_the_first_sojourn_begins_in_each_of_its_phases(jumps, sojourn):
     assert len(MarkovChain(process).states.phase) == sojourn.order + 5
 
 
+def test_jumps_within_the_tolerance_do_not_lengthen_sojourns():
+    one = PhaseType.exponential(1.0)
+    found = passage(SemiMarkov(((0.0, 1.0 - 5e-11), (1.0, 0.0)), (one, one)), to=lambda s: s.state == 1)
+    assert found.mean == pytest.approx(1.0, abs=found.mean_error)
+
+
 def test_paths_begin_in_each_phase_of_the_first_sojourn():
     """600 of 1,000 first sojourns are slow, give or take five standard deviations."""
     process = SemiMarkov(((0.0, 1.0), (0.0, 1.0)), (MIXED, PhaseType.exponential(1.0)))
