@@ -51,6 +51,7 @@ __all__ = [
     "random_generator",
     "random_source",
     "refuse_former",
+    "refuse_masked",
     "refuse_options",
     "seconds",
     "seed_number",
@@ -106,6 +107,7 @@ def number(
         rule = f"must be a finite number{range_text and ' '}{range_text}{hint and '; '}{hint}"
         return ValueError(f"{name} = {shown_value}: {rule}")
 
+    refuse_masked(name, value)
     try:
         array = np.asarray(value)
     except (ValueError, TypeError):  # rows of different lengths; what is no array
@@ -123,6 +125,19 @@ def number(
     if not np.all(allowed):
         raise refusal(_as_written(value) or _show(array[~allowed].flat[0]))
     return array
+
+
+def refuse_masked(name: str, value: object) -> None:
+    """Raise ValueError for an array of `numpy.ma` with masked entries, whose values would be used without the mask.
+
+    >>> refuse_masked("times", np.ma.masked_array([1.0, 2.0], mask=[False, True]))
+    Traceback (most recent call last):
+    ...
+    ValueError: times has a masked entry: must have none; .compressed() has the entries that are not masked
+    """
+    if isinstance(value, np.ma.MaskedArray) and (count := int(np.ma.getmaskarray(value).sum())):
+        which = "a masked entry" if count == 1 else f"{count} masked entries"
+        raise ValueError(f"{name} has {which}: must have none; .compressed() has the entries that are not masked")
 
 
 def one_number(

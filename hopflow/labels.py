@@ -1,4 +1,4 @@
-"""Labels of arrays of pandas and xarray: they are aligned with names, or refused, and never ignored."""
+"""Labels of arrays of pandas and xarray are aligned with names or refused, masked entries refused: never ignored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hopflow.checks import format_value
+from hopflow.checks import format_value, refuse_masked
 
 __all__ = ["aligned", "label_order", "labels_of", "refuse_labels", "square"]
 
@@ -40,12 +40,13 @@ def aligned(name: str, value: Any, names: Iterable[Hashable], axis: int = -1) ->
     Raises
     ------
     ValueError
-        For labels that are not these names, each once.
+        For labels that are not these names, each once, and for masked entries.
 
     >>> import pandas as pd
     >>> aligned("f", pd.Series([1.0, 2.0], index=["b", "a"]), ["a", "b"]).tolist()
     [2.0, 1.0]
     """
+    refuse_masked(name, value)
     labels = labels_of(value, axis)
     return value if labels is None else np.take(np.asarray(value), label_order(name, labels, tuple(names)), axis=axis)
 
@@ -56,13 +57,14 @@ def square(name: str, value: Any) -> tuple[Any, tuple[Hashable, ...] | None]:
     Raises
     ------
     ValueError
-        For rows and columns with other labels, or a label that occurs twice.
+        For rows and columns with other labels, a label that occurs twice, and for masked entries.
 
     >>> import pandas as pd
     >>> matrix, names = square("P", pd.DataFrame([[1, 2], [3, 4]], index=["a", "b"], columns=["b", "a"]))
     >>> matrix.tolist(), names
     ([[2, 1], [4, 3]], ('a', 'b'))
     """
+    refuse_masked(name, value)
     shape = getattr(value, "shape", None)
     if not isinstance(shape, tuple) or len(shape) != 2:
         return value, None
@@ -75,7 +77,7 @@ def square(name: str, value: Any) -> tuple[Any, tuple[Hashable, ...] | None]:
 
 
 def refuse_labels(name: str, value: Any) -> None:
-    """Raise ValueError for an array with labels, where entries have no names.
+    """Raise ValueError for an array with labels, where entries have no names, or with masked entries.
 
     >>> import pandas as pd
     >>> refuse_labels("births", pd.Series([1.0, 2.0], index=[1, 0]))
@@ -83,6 +85,7 @@ def refuse_labels(name: str, value: Any) -> None:
     ...
     ValueError: births has labels 1, 0: must be in order 0, 1, ..., or without labels: .to_numpy()
     """
+    refuse_masked(name, value)
     for axis in range(np.ndim(value) if hasattr(value, "__array__") else 0):
         if (labels := labels_of(value, axis)) is not None:
             raise ValueError(f"{name} has labels {_listed(labels)}: must be in order 0, 1, ..., or {UNUSED}")

@@ -124,6 +124,8 @@ class MarkovChain:
             if states is not None:
                 raise ValueError("states: the states of a model are named by its State")
             self._set_built(Q, build_chain(Q, reachable=reachable))
+            if reachable:
+                self._include_initial_states(Q)
         elif callable(Q):
             raise RuleError(f"Q = {Q!r}: rules need a start: explore(rules, start=...)")
         else:
@@ -140,6 +142,17 @@ class MarkovChain:
         self._names = None
         self._space: Space | None
         self._space, self._codes, self.Q, self.how, self._led_to = (*built, False)[:5]
+
+    def _include_initial_states(self, model: ChainModel) -> None:
+        """Extend the chain to what all initial states of a model lead to, where ``start()`` never leads to some."""
+        initial = model.start_probabilities() or {}
+        try:
+            for state in initial:
+                self.number_of(state)
+        except KeyError:
+            complete = MarkovChain(model, reachable=False)
+            entered = [reachable_from(complete.Q, complete.number_of(state)) for state in initial]
+            vars(self).update(vars(complete.restricted(np.flatnonzero(np.any(entered, axis=0)))))
 
     @classmethod
     def of_built(cls, model: ChainModel, built: Built) -> MarkovChain:

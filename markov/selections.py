@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import itertools
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import check_sum_of_one, choice, count_of, format_value
+from hopflow.checks import check_sum_of_one, choice, count_of, format_value, refuse_masked
 from hopflow.labels import aligned, labels_of
 from markov.chains import InSteps, MarkovChain, advice_for
 from markov.computing.resources import InfiniteStatesError
+from markov.computing.rounding import U
 from markov.exploration import InfiniteChain
 from markov.models.functions import Mean, evaluate_condition, name_of
 from markov.models.measures import functionals
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
 __all__ = ["as_any_chain", "as_chain", "distribution", "select_states"]
@@ -60,8 +64,8 @@ def select_states(chain: MarkovChain, states: Any, name: str, *, allow_empty_lab
         The states.
     states
         A function of a state that returns whether it is in the set, as Python reads conditions; the
-        name of a label of the model; truth values of shape (n,), also a series of pandas labelled by the states; one
-        state; or a list or set of states.
+        name of a label of the model; truth values of shape (n,), not numbers, also a series of pandas labelled by the
+        states; one state; or a list or set of states.
     name
         Name of the parameter, for messages.
     allow_empty_label
@@ -87,6 +91,7 @@ def _mark_states(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_
     if isinstance(states, str):
         return _states_by_name(chain, states, name)
     if hasattr(states, "__array__") and np.ndim(states):
+        refuse_masked(name, states)
         states = np.asarray(aligned(name, states, chain.table.plain()) if labels_of(states) else states)
     if isinstance(states, np.ndarray) and states.dtype == bool:
         if states.shape != (chain.size,):
@@ -100,6 +105,7 @@ def _mark_states(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_
     if isinstance(states, (tuple, frozenset)):
         listed = not _is_state(chain, states) and all(_is_state(chain, item) for item in states)
     members = states if listed else [states]
+    _refuse_numeric_truths(chain, members, name)
     marks = np.zeros(chain.size, dtype=bool)
     for state in members:
         try:
@@ -114,6 +120,15 @@ def _are_truths(chain: MarkovChain, states: Any) -> bool:
     if not isinstance(states, list) or not states or any(type(item) is not bool for item in states):
         return False
     return not any(isinstance(state, bool) for state in chain.table.plain([0, chain.size - 1]))
+
+
+def _refuse_numeric_truths(chain: MarkovChain, members: Any, name: str) -> None:
+    """Raise ValueError for one 0 or 1 per state: truth values as numbers, which would be read as the states 0 and 1."""
+    if isinstance(members, (set, frozenset)) or not 1 < len(members) == chain.size:
+        return
+    if all(isinstance(member, Real) and type(member) is not bool and member in (0, 1) for member in members):
+        advice = "one 0 or 1 per state: truth values must be bool, .astype(bool), and a set of states {0, 1}"
+        raise ValueError(f"{name} = {format_value(members)}: {advice}")
 
 
 def _states_by_name(chain: MarkovChain, text: str, name: str) -> NDArray[np.bool_]:
@@ -167,23 +182,26 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
     chain
         The states.
     start
-        None: the start of the model. A state; a function or a label that selects one state; or
-        probabilities of shape (n,).
+        None: the start of the model, a state or probabilities. A state; a function or a label that selects one state;
+        or probabilities of shape (n,).
 
     Raises
     ------
     ValueError
         When there is no such state, or there are several, or the numbers are no probabilities.
     """
+    if start is None and chain.model is not None:
+        if (initial := chain.model.start_probabilities()) is not None:
+            return _mass_at_start(chain, initial)
+        start = chain.model.start()
     if start is None:
-        start = None if chain.model is None else chain.model.start()
-        if start is None:
-            raise ValueError("start: the chain has none of its own; give a state or probabilities")
+        raise ValueError("start: the chain has none of its own; give a state or probabilities")
     if isinstance(start, np.ndarray) and not start.ndim:
         start = start.item()
     if labels_of(start) is not None:
         start = aligned("start", start, chain.table.plain())
     elif hasattr(start, "__array__") and np.ndim(start):
+        refuse_masked("start", start)
         start = np.asarray(start)
     if isinstance(start, np.ndarray):
         if start.shape != (chain.size,) or start.dtype.kind not in "iuf":
@@ -191,8 +209,9 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
         probabilities = start.astype(np.float64)
         if not (minimum := probabilities.min()) >= 0.0:
             raise ValueError(f"start: probability {minimum:g}: must be >= 0")
-        check_sum_of_one("start: probabilities sum", probabilities.sum(), SUM_TOLERANCE)
-        return probabilities
+        total = probabilities.sum()
+        check_sum_of_one("start: probabilities sum", total, SUM_TOLERANCE)
+        return probabilities if abs(total - 1.0) <= chain.size * U else probabilities / total
     if not _is_state(chain, start) and (callable(start) or _is_label(chain, start)):
         members = select_states(chain, start, "start")
         if (count := int(members.sum())) > 1:
@@ -207,6 +226,14 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
         if isinstance(start, (list, tuple)) and len(start) == chain.size:
             message += f"; probabilities are a NumPy array of shape ({chain.size},)"
         raise ValueError(message) from None
+    return mass
+
+
+def _mass_at_start(chain: MarkovChain, initial: Mapping[Any, float]) -> NDArray[np.float64]:
+    """Return the initial distribution of a model, shape (n,), from the probabilities of its states."""
+    mass = np.zeros(chain.size)
+    for state, probability in initial.items():
+        mass[chain.number_of(state)] = probability
     return mass
 
 

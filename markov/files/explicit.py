@@ -36,7 +36,7 @@ from markov.files.chains import FileChain, ListedStates
 from markov.files.language import FileError
 from markov.files.models import FileModel, program_of_list
 from markov.files.parsing import decimal, read_text
-from markov.files.umb import initial_states_of, read_umb, write_umb
+from markov.files.umb import initial_states_of, read_umb, starts_at_random, write_umb
 from markov.models.measures import functionals
 from markov.models.spaces import Space
 from markov.selections import as_chain
@@ -690,6 +690,10 @@ def _labels_to_write(chain: MarkovChain) -> dict[str, NDArray[np.bool_]]:
     measures = {} if chain.model is None else functionals(chain.model, chain.table)
     means = {name: m.of for name, m in measures.items() if m.over is None and m.of.ndim == 1}
     labels = {name: of != 0.0 for name, of in means.items() if np.isin(of, (0.0, 1.0)).all()}
+    if chain.model is not None and starts_at_random(chain.model):
+        message = "starts in several states with probabilities, which a file cannot say: it has no initial state"
+        remark = f"{message}, and a .tra file without one is read as a chain that begins in state 0"
+        warnings.warn(f"{chain.model.name} {remark}", stacklevel=4)
     initial = initial_states_of(chain)
     if not np.array_equal(labels.pop("init", initial), initial):
         raise ValueError(

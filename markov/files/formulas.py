@@ -339,6 +339,8 @@ class Formulas:
         Function definitions by their names.
     refuse
         Returns the error of a description and a reason.
+    unread
+        What ids stand for that formulas cannot use, such as the rate of a reaction, by id.
     timed
         Whether formulas may depend on the time.
     """
@@ -348,10 +350,12 @@ class Formulas:
         meanings: Mapping[str, Expression],
         functions: Mapping[str, FunctionDefinition],
         refuse: Callable[[str, str], Exception],
+        unread: Mapping[str, str],
         *,
         timed: bool = False,
     ) -> None:
-        self.meanings, self.functions, self.refuse, self.timed = meanings, functions, refuse, timed
+        self.meanings, self.functions, self.refuse = meanings, functions, refuse
+        self.unread, self.timed = unread, timed
         self._calls: list[str] = []
         self._nodes = 0
 
@@ -384,6 +388,8 @@ class Formulas:
         match node.tag:
             case "ci":
                 name = (node.text or "").strip()
+                if name in self.unread and name not in local:
+                    raise self.refuse(where, f"{name!r} is {self.unread[name]}: not read in formulas")
                 return local.get(name) or self.meanings.get(name) or Name(name, node.line)
             case "cn":
                 return self._read_number(node, where)

@@ -324,7 +324,8 @@ class _Reader:
         for name, element in self.species.items():
             self._read_symbol(name, element)
         self.functions = self._read_functions()
-        self.formulas = Formulas(self.amount_of, self.functions, self.error)
+        self.unread = self._name_unread()
+        self.formulas = Formulas(self.amount_of, self.functions, self.error, self.unread)
         self.formulas.check_functions()
         self.rules = self._elements_by_symbol("Rules", "variable")
         self._values: dict[str, Expression] = {}  # of rules
@@ -366,6 +367,23 @@ class _Reader:
             raise self.error(f"{element.tag} {name!r}", f"a {self.ids[name]} has the same id")
         self.ids[name] = element.tag
         return name
+
+    def _name_unread(self) -> dict[str, str]:
+        """Return what ids stand for that have a value which formulas cannot use: rates of reactions, stoichiometries.
+
+        They share one namespace with species, parameters, compartments and functions; FileError for an id used before.
+        """
+        meanings = {}
+        for reaction in self.elements("Reactions"):
+            where = f"reaction {self.new_id(reaction)!r}"
+            meanings[reaction.get("id", "")] = f"the rate of {where}"
+            for kind in ("listOfReactants", "listOfProducts"):
+                references: list[Element] = reaction.findall(f"{kind}/*[@id]")
+                for reference in references:
+                    self.line = reference.line
+                    stoichiometry = f"the stoichiometry of {reference.get('species')!r} in {where}"
+                    meanings[self.new_id(reference)] = stoichiometry
+        return meanings
 
     def real(self, element: Element, name: str) -> Fraction | None:
         """Return the number in an attribute of an element; None without the attribute."""
@@ -595,7 +613,7 @@ class _Reader:
 
     def _read_events(self) -> tuple[tuple[Reset, ...], Trigger | None]:
         """Return the events at fixed times, and the event that reactions trigger, or None."""
-        math = Formulas(self.amount_of, self.functions, self.error, timed=True).read
+        math = Formulas(self.amount_of, self.functions, self.error, self.unread, timed=True).read
         events = [
             read_event(event, math, self.counts.keys(), self._amount, self.error) for event in self.elements("Events")
         ]
@@ -689,7 +707,7 @@ class _Reader:
 
     def _read_reaction(self, program: Program, reaction: Element, number: int) -> Iterator[Command]:
         """Yield the commands of a reaction: in the limits, with a negative law, and beyond the limits."""
-        name = self.new_id(reaction)
+        name = reaction.get("id", "")
         where = f"reaction {name!r}"
         program.reactions[number] = reaction.line, where
         if self.truth(reaction, "fast", default=False):

@@ -43,9 +43,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from markov.models.rules import ChainModel
+
     Vector = NDArray[np.float64]
 
-__all__ = ["CHAIN", "MAX_VALUE_BITS", "initial_states_of", "read_umb", "write_umb"]
+__all__ = ["CHAIN", "MAX_VALUE_BITS", "initial_states_of", "read_umb", "starts_at_random", "write_umb"]
 
 # --------------------------------------------------------------------------------------------- reading
 
@@ -496,14 +498,22 @@ def write_umb(chain: MarkovChain, path: Path, *, exact: bool) -> None:
 
 
 def initial_states_of(chain: MarkovChain) -> NDArray[np.bool_]:
-    """Return whether the chain may start in each state, shape (n,); nowhere if the model has no start."""
+    """Return whether the chain may start in each state, shape (n,); nowhere if the model has no start.
+
+    Nowhere either where several states have probabilities at time 0, which files cannot say.
+    """
     model, initial = chain.model, np.zeros(chain.size, dtype=bool)
     if isinstance(model, FileChain):
         starts = [model.state_of(k) for k in model.source.initial_states.tolist()]
     else:
-        starts = [] if model is None or (start := model.start()) is None else [start]
+        starts = [] if model is None or starts_at_random(model) or (start := model.start()) is None else [start]
     initial[[chain.number_of(start) for start in starts]] = True
     return initial
+
+
+def starts_at_random(model: ChainModel) -> bool:
+    """Return whether several states of a model have probabilities at time 0."""
+    return len(model.start_probabilities() or ()) > 1
 
 
 def _write_annotations(chain: MarkovChain, files: dict[str, bytes]) -> dict[str, Any]:

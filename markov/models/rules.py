@@ -116,6 +116,10 @@ class ChainModel(Parametrized):
         """
         return None
 
+    def start_probabilities(self) -> Mapping[Any, float] | None:
+        """Return the probabilities of the states at time 0, `start` among them; None: it starts in that one."""
+        return None
+
     def symbols(self) -> Any:
         """Return the parameters that the rules take as ``q``; by default ``params``."""
         return self.params

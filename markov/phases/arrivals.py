@@ -384,7 +384,8 @@ def fit_map(
     Raises
     ------
     ValueError
-        For intervals that are not positive or too few, and for a number of phases or rounds outside its range.
+        For intervals that are not positive, too few, or ascend throughout, as times of arrivals do, and for a number of
+        phases or rounds outside its range.
 
     Examples
     --------
@@ -402,6 +403,8 @@ def fit_map(
     if sample.ndim != 1 or len(sample) < MIN_INTERVALS_PER_PHASE * phases:
         expected = f"with phases = {phases} at least {MIN_INTERVALS_PER_PHASE * phases} times in one row are expected"
         raise ValueError(f"intervals has shape {sample.shape}: {expected}")
+    if (np.diff(sample) > 0.0).all():
+        raise ValueError("intervals ascend throughout, as times of arrivals do: give the times between, np.diff(times)")
     scale = float(sample.mean())
     times = sample / scale
     starts = _initial_processes(times, phases)

@@ -10,6 +10,7 @@ import numpy as np
 
 from hopflow.checks import check_sum_of_one, integer
 from hopflow.parameters import param
+from markov.computing.rounding import U
 from markov.models.functions import Mean, elementwise
 from markov.models.rules import ChainModel
 from markov.models.spaces import NO_END
@@ -53,7 +54,7 @@ class PhaseQueue(ChainModel):
     Notes
     -----
     The state is (n, a, b): customers, phase of the arrivals, phase of the service (0 in the empty
-    queue).
+    queue). At time 0 the queue is empty, and an interval of arrivals begins; a `MAP` begins in its first phase.
 
     Examples
     --------
@@ -138,8 +139,16 @@ class PhaseQueue(ChainModel):
         return {"n": range(stop), "a": range(q.A), "b": range(q.B)}
 
     def start(self) -> State:
-        """Return the state of the empty queue."""
-        return self.State(0, 0, 0)
+        """Return the state of the empty queue, with the most probable phase at the begin of an interval of arrivals."""
+        arrivals = self.params.arrivals
+        return self.State(0, 0 if isinstance(arrivals, MAP) else int(np.argmax(arrivals.alpha)), 0)
+
+    def start_probabilities(self) -> Mapping[Any, float] | None:
+        """Return those of the phases in which an interval of arrivals begins; None with a `MAP`."""
+        arrivals = self.params.arrivals
+        if isinstance(arrivals, MAP):
+            return None
+        return {self.State(0, a, 0): float(arrivals.alpha[a]) for a in np.flatnonzero(arrivals.alpha).tolist()}
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
@@ -200,7 +209,7 @@ class SemiMarkov(ChainModel):
     The fractions of time depend on the mean times alone: pi(i) is proportional to v(i) m(i), with v the
     stationary distribution of the jumps (E. Cinlar, Introduction to Stochastic Processes, 1975,
     Ch. 10). Transients and first passages depend on the complete distributions. A state of the chain is
-    (state, phase).
+    (state, phase). At time 0 the phases of ``first`` have the probabilities ``alpha`` of its `PhaseType`.
 
     Examples
     --------
@@ -265,6 +274,8 @@ class SemiMarkov(ChainModel):
         """Return the constants that the rules use: sizes and rates, matrices as tuples row by row."""
         P, times = np.asarray(self.params.jumps, dtype=float), self.params.sojourns
         n, m = len(P), max(sojourn.order for sojourn in times)
+        sums = P.sum(axis=1, keepdims=True)
+        P = np.where(abs(sums - 1.0) > n * U, P / sums, P)
         begin, within, leave = np.zeros((n, m)), np.zeros((n, m, m)), np.zeros((n, m))
         for k, sojourn in enumerate(times):
             size = sojourn.order
@@ -272,10 +283,21 @@ class SemiMarkov(ChainModel):
             leave[k, :size] = sojourn.exits
         return self.Symbols(n, m, _flat_tuple(P), _flat_tuple(begin), _flat_tuple(within), _flat_tuple(leave))
 
+    def space(self) -> Mapping[str, range]:
+        """Return the range of each state component: as many phases as the sojourn with the most has."""
+        q = self.symbols()
+        return {"state": range(q.states), "phase": range(q.phases)}
+
     def start(self) -> State:
-        """Return the state ``first`` with the most likely initial phase of its sojourn."""
+        """Return the state ``first`` with the most probable initial phase of its sojourn."""
         alpha = self.params.sojourns[self.params.first].alpha
         return self.State(int(self.params.first), int(np.argmax(alpha)))
+
+    def start_probabilities(self) -> Mapping[Any, float]:
+        """Return those of the phases in which the sojourn in ``first`` begins."""
+        first = int(self.params.first)
+        alpha = self.params.sojourns[first].alpha
+        return {self.State(first, phase): float(alpha[phase]) for phase in np.flatnonzero(alpha).tolist()}
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:

@@ -80,8 +80,10 @@ class DiscreteChain(InSteps):
     Parameters
     ----------
     P
-        Probabilities of steps, shape (n, n), dense or any SciPy sparse format: rows that sum to one. A table of pandas
-        or xarray with labels has the same labels for rows and columns, in any order.
+        Probabilities of steps, shape (n, n), dense or any SciPy sparse format: rows that sum to one within 1e-10. Rows
+        that differ from one by more than rounding are divided by their sum; if it stays with more than 1/2, staying is
+        what the others leave. A table of pandas or xarray with labels has the same labels for rows and columns, in any
+        order.
     states
         Names of the states, n different values; None: the labels of P, otherwise their numbers.
 
@@ -299,7 +301,23 @@ def _validate_matrix(P: Any) -> sp.csr_matrix:
     hint = "; its columns sum to 1: row i of P has the probabilities out of state i, give the transpose"
     check_sum_of_one(f"row {row} of P sums", sums[row], ROW_SUM_TOLERANCE, hint if transposed else "")
     matrix.eliminate_zeros()
-    return matrix
+    return _normalize(matrix, sums)
+
+
+def _normalize(matrix: sp.csr_matrix, sums: Vector) -> sp.csr_matrix:
+    """Return the matrix with rows that sum to one within rounding, given its row sums.
+
+    Many steps would lose what a row lacks. Small probabilities of leaving keep all of their digits, and no probability
+    of staying is added, which would change the period.
+    """
+    differs = np.abs(sums - 1.0) > np.diff(matrix.indptr) * U
+    if not differs.any():
+        return matrix
+    often_stays = matrix.diagonal() > 0.5
+    scaled = sp.diags(np.where(differs & ~often_stays, 1.0 / sums, 1.0)) @ matrix
+    normalized = sp.csr_matrix(scaled + sp.diags(np.where(differs & often_stays, 1.0 - sums, 0.0)))
+    normalized.eliminate_zeros()
+    return normalized
 
 
 def _dense(P: Any) -> Vector:

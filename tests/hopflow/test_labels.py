@@ -1,7 +1,8 @@
-"""Labels of pandas and xarray in chains: aligned with the states, or refused, and never ignored."""
+"""Labels of pandas and xarray in chains, and masked entries: aligned with the states, or refused, and never ignored."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,19 @@ from markov import (
     BirthDeath,
     DiscreteChain,
     MarkovChain,
+    Panel,
     PauseTandem,
     PhaseType,
     QuasiBirthDeath,
     SemiMarkov,
+    fit_map,
+    fit_phase_type,
     passage,
     stationary,
     transient,
 )
+from responsefn import AIMD, Reno, curve, fit
+from tests.surface import for_each
 
 P = [[0.5, 0.5], [0.25, 0.75]]
 Q = [[-3.0, 3.0], [2.0, -2.0]]
@@ -162,3 +168,43 @@ def test_labels_of_parameters_without_names_are_refused() -> None:
     blocks = [pd.DataFrame([[1.0]], index=["a"], columns=["a"]), [[-3.0]], [[2.0]]]
     with pytest.raises(ValueError, match="has labels 'a'"):
         QuasiBirthDeath(*blocks)
+
+
+# Masked entries.
+
+PAIR = MarkovChain(Q)
+MASK = np.ma.masked_array([1.0, 2.0, 3.0], mask=[False, True, False])
+ROWS = np.ma.masked_array(Q, mask=[[False, True], [False, False]])
+
+
+@for_each(
+    [
+        (lambda: fit_phase_type(MASK), "times has a masked entry: must have none; .compressed() has the entries"),
+        (lambda: fit_map(np.ma.masked_less(np.arange(1.0, 50.0), 4.0), phases=1), "intervals has 3 masked entries"),
+        (lambda: PhaseType(MASK[1:] - 2.0, Q), "alpha has a masked entry"),
+        (lambda: MAP(ROWS, np.zeros((2, 2))), "D0 has a masked entry"),
+        (lambda: QuasiBirthDeath(ROWS, Q, Q), "has a masked entry"),
+        (lambda: SemiMarkov(ROWS, (PhaseType.exponential(1.0),) * 2), "jumps has a masked entry"),
+        (lambda: BirthDeath(MASK, [1.0, 1.0, 1.0]), "births has a masked entry"),
+        (lambda: stationary(ROWS), "Q has a masked entry"),
+        (lambda: DiscreteChain(ROWS), "P has a masked entry"),
+        (lambda: stationary(Q).bound(MASK[:2]), "measure has a masked entry"),
+        (lambda: stationary(Q).probability(MASK[:2] > 1.0), "states has a masked entry"),
+        (lambda: transient(PAIR, MASK, start=0), "times has a masked entry"),
+        (lambda: transient(PAIR, 1.0, start=np.ma.masked_array([1.0, 0.0], mask=[True, False])), "start has a masked"),
+        (lambda: passage(PAIR, to=MASK[:2] > 1.0, start=0), "to has a masked entry"),
+        (lambda: passage(PAIR, to=1, start=0).survival(MASK), "times has a masked entry"),
+        (lambda: Panel(MASK, [0, 1, 0]), "times has a masked entry"),
+        (lambda: curve(Reno(), MASK * 1e-3, rtt=0.1), "p has a masked entry"),
+        (lambda: fit(AIMD(b=0.25), MASK * 1e-3, 0.1, [9.0, 8.0, 7.0], by="a"), "p has a masked entry"),
+    ]
+)
+def test_masked_entries_are_not_used(call: Any, message: str) -> None:
+    """They are missing values, of netCDF files among others, and were used as if they were not masked."""
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call()
+
+
+def test_arrays_without_a_masked_entry_are_plain_ones() -> None:
+    assert stationary(np.ma.masked_array(Q, mask=False)).pi.tolist() == pytest.approx(PI)
+    assert fit_phase_type(MASK.compressed()).distribution.mean == pytest.approx(2.0)

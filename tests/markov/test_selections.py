@@ -43,6 +43,20 @@ def test_a_set_of_states_is_found_as_it_is_written(states: Any, members: list[in
     assert np.flatnonzero(selected(QUEUE, states)).tolist() == members
 
 
+def test_truth_values_as_numbers_are_no_states() -> None:
+    """One 0 or 1 per state was read as the states 0 and 1; a set of states and fewer states are as before."""
+    count = MarkovChain([[-1.0, 1.0, 0.0], [1.0, -1.0, 0.0], [0.0, 1.0, -1.0]])
+    with pytest.raises(ValueError, match=r"^to = \[0, 0, 1\]: one 0 or 1 per state: truth values must be bool"):
+        selected(count, np.array([0, 0, 1]))
+    for states in ([0, 1], {0, 1}, np.array([1, 0]), (0, 1), [1, 1, 0, 0]):
+        assert selected(count, states).tolist() == [True, True, False]
+    assert selected(count, np.array([0, 1, 2])).all()
+    pair = MarkovChain([[-1.0, 1.0], [1.0, -1.0]])
+    assert selected(pair, {0, 1}).all()
+    with pytest.raises(ValueError, match=r"^to = \[0, 1\]: one 0 or 1 per state"):
+        selected(pair, [0, 1])
+
+
 def test_labels_and_names_of_states() -> None:
     chain = MarkovChain(Machine())
     busy = [mode is Mode.BUSY for mode in chain.states.mode]

@@ -848,7 +848,11 @@ PACKAGE = 'xmlns:{0}="http://www.sbml.org/sbml/level3/version1/{0}/version1" {0}
         ('modifierSpeciesReference species="B"', 'modifierSpeciesReference species="Q"', "'Q' is no species"),
         ('assignmentRule variable="v"', 'assignmentRule variable="w"', "assignmentRule of 'w': must be of a species"),
         ("</listOfRules>", '<assignmentRule variable="v"><math><cn>1</cn></math></assignmentRule></listOfRules>', "a second one"),
-        ("<ci>k</ci>", "<ci>death</ci>", "line 19: 'death' is not defined"),
+        ("<ci>k</ci>", "<ci>death</ci>", "'death' is the rate of reaction 'death': not read in formulas"),
+        ("<ci>k</ci>", "<ci>q</ci>", "line 19: 'q' is not defined"),
+        ('speciesReference species="X"', 'speciesReference id="X" species="X"', "line 16: speciesReference 'X': a species has the same id"),
+        ('speciesReference species="X"', 'speciesReference id="mu" species="X"', "speciesReference 'mu': a parameter has the same id"),
+        ('speciesReference species="X"', 'speciesReference id="death" species="X"', "'death': a reaction has the same id"),
         ("<ci>square</ci><ci>a</ci>", "<ci>hill</ci><ci>a</ci>", "functionDefinition 'hill': hill -> hill: functions in a circle"),
         ("<cn>1</cn>", "<cn>1_0</cn>", "cn '1_0' of type 'real': a number is expected"),
         ("<cn>1</cn>", "<cn type='integer'>1.0</cn>", "cn '1.0' of type 'integer'"),
@@ -863,6 +867,20 @@ def test_what_would_change_the_answer_is_refused(read, old, new, message):
     assert old in EVERYTHING
     with pytest.raises(FileError, match=message):
         read(EVERYTHING.replace(old, new)).chain  # noqa: B018
+
+
+def test_ids_of_stoichiometries_are_no_values(read):
+    """In level 3 the id of a participant stands for its stoichiometry, not for a parameter of a law that has its name."""
+    named = EVERYTHING.replace('speciesReference species="X"', 'speciesReference id="n" species="X"')
+    assert (read(named).chain.Q != read(EVERYTHING).chain.Q).nnz == 0
+    with pytest.raises(
+        FileError, match="reaction 'death': 'n' is the stoichiometry of 'X' in reaction 'death': not read"
+    ):
+        read(named.replace("<ci>k</ci>", "<ci>n</ci>"))
+    with pytest.raises(FileError, match="initialAssignment of 'mu': 'n' is the stoichiometry of 'X'"):
+        read(named.replace('symbol="mu"><math><cn>1</cn>', 'symbol="mu"><math><ci>n</ci>'))
+    local = named.replace("<ci>k</ci>", "<ci>n</ci>").replace('localParameter id="k"', 'localParameter id="n"')
+    assert (read(local).chain.Q != read(EVERYTHING).chain.Q).nnz == 0
 
 
 def test_packages_that_are_not_required_are_skipped(read):

@@ -9,7 +9,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from markov import PhaseType, SemiMarkov, fit_phase_type, passage, phase_type_of, stationary
+from markov import (
+    MAP,
+    MarkovChain,
+    PhaseQueue,
+    PhaseType,
+    SemiMarkov,
+    fit_phase_type,
+    passage,
+    paths,
+    phase_type_of,
+    stationary,
+    transient,
+    write_explicit,
+)
 from tests.markov.time.exact_exponentials import exact
 from tests.surface import for_each
 
@@ -237,3 +250,56 @@ def test_a_first_passage_has_the_distribution_of_the_sum_of_its_times():
     begun = PhaseType(np.eye(TIMES[0].order)[0], TIMES[0].T) + TIMES[1]
     assert found.mean == pytest.approx(begun.mean, rel=1e-11)
     assert found.quantile(0.9).value == pytest.approx(begun.quantile(0.9), rel=1e-8)
+
+
+MIXED = PhaseType.hyperexponential([0.6, 0.4], [1.0, 10.0])
+
+
+@pytest.mark.parametrize("jumps", [((0.0, 1.0), (1.0, 0.0)), ((0.0, 1.0), (0.0, 1.0))])
+@pytest.mark.parametrize("sojourn", [MIXED, phase_type_of(2.0, 0.3), PhaseType.erlang(3, mean=1.0), COX])
+def test_the_first_sojourn_begins_in_each_of_its_phases(jumps, sojourn):
+    """The time to leave the first state has its whole distribution, also where that state is never entered again."""
+    process = SemiMarkov(jumps, (sojourn, PhaseType.erlang(5, mean=1.0)))
+    found = passage(process, to=lambda s: s.state == 1)
+    assert found.mean == pytest.approx(sojourn.mean, rel=1e-12)
+    assert found.variance == pytest.approx(sojourn.variance, rel=1e-12)
+    np.testing.assert_allclose(found.survival([0.1, 3.0]), sojourn.survival([0.1, 3.0]), rtol=1e-9)
+    assert found.quantile(0.5).value == pytest.approx(sojourn.quantile(0.5), rel=1e-9)
+    begun = transient(process, [0.0]).probability(lambda s: s.state == 0)
+    assert begun.tolist() == [1.0]
+    assert len(MarkovChain(process).states.phase) == sojourn.order + 5
+
+
+def test_jumps_within_the_tolerance_do_not_lengthen_sojourns():
+    one = PhaseType.exponential(1.0)
+    found = passage(SemiMarkov(((0.0, 1.0 - 5e-11), (1.0, 0.0)), (one, one)), to=lambda s: s.state == 1)
+    assert found.mean == pytest.approx(1.0, abs=found.mean_error)
+
+
+def test_paths_begin_in_each_phase_of_the_first_sojourn():
+    """600 of 1,000 first sojourns are slow, give or take five standard deviations."""
+    process = SemiMarkov(((0.0, 1.0), (0.0, 1.0)), (MIXED, PhaseType.exponential(1.0)))
+    phases = transient(process, [0.0]).pi[0]
+    assert sorted(phases.tolist()) == pytest.approx([0.0, 0.4, 0.6])
+    sample = paths(process, 1.0, runs=1000, seed=1)
+    slow = sum(sample.path(run)[1][0] == np.argmax(phases) for run in range(1000))
+    assert abs(slow - 600) < 5 * math.sqrt(240)
+
+
+def test_an_interval_of_arrivals_begins_in_each_of_its_phases():
+    queue = PhaseQueue(MIXED, PhaseType.exponential(2.0), capacity=3)
+    assert passage(queue, to=lambda s: s.n == 1).mean == pytest.approx(MIXED.mean, rel=1e-12)
+    assert passage(queue, to=lambda s: s.n == 1, start=(0, 0, 0)).mean == pytest.approx(1.0, rel=1e-12)
+    stream = MAP.modulated([[-1.0, 1.0], [2.0, -2.0]], [0.0, 5.0])
+    assert transient(PhaseQueue(stream, MIXED, capacity=2), [0.0]).probability((0, 0, 0)).tolist() == [1.0]
+
+
+def test_files_of_a_process_have_no_initial_state_where_it_is_random(tmp_path):
+    """What was written began in the most probable phase."""
+    mixed = SemiMarkov(((0.0, 1.0), (1.0, 0.0)), (MIXED, PhaseType.exponential(3.0)))
+    for name in ("mixed.tra", "mixed.umb"):
+        with pytest.warns(UserWarning, match="SemiMarkov starts in several states with probabilities, which a file"):
+            write_explicit(mixed, tmp_path / name)
+    assert not (tmp_path / "mixed.lab").exists()
+    write_explicit(SemiMarkov(sojourns=(PhaseType.erlang(2, mean=1.0),) * 2), tmp_path / "plain.tra")
+    assert (tmp_path / "plain.lab").read_text(encoding="utf-8").splitlines()[:2] == ['0="init"', "0: 0"]

@@ -236,3 +236,40 @@ def test_a_periodic_chain_has_fractions_of_steps_and_a_period():
     np.testing.assert_allclose(ring.stationary().pi, 0.25)
     lazy = DiscreteChain(0.5 * np.eye(4) + 0.5 * np.roll(np.eye(4), 1, axis=1))
     assert lazy.periods == [1]
+
+
+def test_rows_within_the_tolerance_lose_nothing_in_many_steps():
+    """A row lacked 5e-11, so that 2.5 % of the probability was gone after 10^9 steps."""
+    chain = DiscreteChain([[0.5, 0.5 - 5e-11], [0.5, 0.5]])
+    assert chain.after([10**6, 10**9], start=0).sum(axis=1) == pytest.approx([1.0, 1.0], abs=1e-6)
+    np.testing.assert_allclose(chain.after(10**9, start=0)[0], chain.stationary().pi, atol=1e-6)
+    walk = DiscreteChain.of_rules(lambda n: [(n - 1, 0.5), (n + 1, 0.5 + 5e-11)] if 0 < n < 3 else [(n, 1.0)], start=1)
+    ends = walk.passage(to=[0, 3], start=1)
+    assert ends.survival([0, 1, 2]).tolist() == pytest.approx([1.0, 0.5, 0.25], rel=1e-9)
+    assert ends.mean.value >= 1.0
+
+
+def test_staying_is_what_small_probabilities_of_leaving_leave():
+    """Divided by their sum they would lose digits: 1e-13 of leaving is below the error of that of staying."""
+    leaving = 1e-13
+    chain = DiscreteChain([[1.0 - 5e-11, leaving], [0.0, 1.0]])
+    assert chain.P[0, 1] == leaving
+    assert chain.passage(to=1, start=0).mean.value == pytest.approx(1.0 / leaving, rel=1e-15)
+    assert chain.passage(to=1, start=0).survival([10**9])[0] == pytest.approx(1.0 - 1e-4, abs=1e-6)
+
+
+def test_rows_that_sum_to_one_but_for_rounding_keep_their_entries():
+    entries = np.full((10, 10), 0.1)
+    assert (DiscreteChain(entries).P.toarray() == entries).all()
+    turns = np.roll(np.eye(3) * (1.0 - 5e-11), 1, axis=1)  # no probability of staying, which would end the period
+    assert DiscreteChain(turns).periods == [3]
+    assert (DiscreteChain(turns).P.toarray() == np.roll(np.eye(3), 1, axis=1)).all()
+
+
+def test_starts_within_the_tolerance_are_distributions():
+    """A certain event had the probability 1 - 9e-13, with a bound of 2e-16."""
+    chain = MarkovChain([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0], [0.0, 0.0, 0.0]])
+    found = passage(chain, to=2, start=np.array([0.5, 0.5 - 9e-13, 0.0]))
+    assert abs(found.probability - 1.0) <= found.probability_error
+    later = transient(chain, [0.0, 3.0], start=np.array([0.5 + 9e-13, 0.5, 0.0]))
+    assert np.abs(later.pi.sum(axis=1) - 1.0).max() <= later.error_bound.max()
