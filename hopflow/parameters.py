@@ -74,6 +74,7 @@ __all__ = [
     "extends",
     "in_packets_of",
     "param",
+    "refuse_hidden_attributes",
     "refuse_unused",
     "series",
     "sweep_values",
@@ -829,6 +830,42 @@ def in_packets_of(value: Any, size: float) -> Any:
 def _field_defaults(kind: type[Any]) -> dict[str, Any]:
     """Return the fields of a dataclass with their defaults."""
     return {field.name: field.default for field in dataclasses.fields(kind)}
+
+
+def refuse_hidden_attributes(cls: type[Any], allowed: Iterable[str] = ()) -> None:
+    """Raise TypeError for a field of a new class that hides an attribute of its bases.
+
+    Bases read such attributes, or call them: a class with a parameter of that name would be another class.
+
+    Parameters
+    ----------
+    cls
+        A class whose annotations are its parameters, as of a dataclass.
+    allowed
+        Attributes that may be parameters.
+
+    Examples
+    --------
+    >>> class Base:
+    ...     def start(self) -> float: return 0.0
+    ...     def __init_subclass__(cls) -> None: refuse_hidden_attributes(cls)
+    >>> class Outage(Base):
+    ...     start: float = 3.0
+    Traceback (most recent call last):
+    ...
+    TypeError: Outage: a parameter cannot be called 'start', an attribute of Base has that name
+    """
+    try:
+        annotations = inspect.get_annotations(cls)
+    except NameError:  # of names that are known to type checkers alone
+        return
+    for name, annotation in annotations.items():
+        if "ClassVar" in str(annotation) or name in allowed:
+            continue
+        owner = next((base for base in cls.__mro__[1:] if name in vars(base)), None)
+        if owner is not None and not (dataclasses.is_dataclass(owner) and name in _field_defaults(owner)):
+            msg = f"a parameter cannot be called {name!r}, an attribute of {owner.__name__} has that name"
+            raise TypeError(f"{cls.__name__}: {msg}")
 
 
 class Options:

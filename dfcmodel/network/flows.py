@@ -43,6 +43,7 @@ __all__ = [
     "DEFAULT_MAX_WINDOW",
     "OPTIONS",
     "SYN_WITH_DATA",
+    "WINDOWS",
     "Choices",
     "ChosenPath",
     "Flow",
@@ -51,6 +52,7 @@ __all__ = [
     "check_after",
     "check_delays",
     "check_option",
+    "check_window",
     "choose_together",
     "first_state",
     "has_threshold",
@@ -72,6 +74,12 @@ DEFAULT_MAX_WINDOW = 10_000.0
 """Default of ``max_window``, packets."""
 LARGEST_INITIAL_WINDOW = 10**6
 """Upper bound of ``initial_window`` and ``quick_acks``, packets."""
+WINDOWS: dict[str, tuple[float, str]] = {
+    "max_window": (LARGEST_WINDOW, "a window above that does not fit into memory"),
+    "initial_window": (LARGEST_INITIAL_WINDOW, "in packets"),
+    "ssthresh": (math.inf, "in packets"),
+}
+"""Options in packets or bytes: their largest number of packets, and a hint. The smallest is one packet."""
 MAX_TTL = 255
 """Largest time to live: 8 bits of the IP header."""
 LONGEST_TRANSFER = 10**9
@@ -313,6 +321,8 @@ class Flow(Described):
 def check_option(option: str, label: str, value: Any) -> None:
     """Raise TypeError or ValueError for a value that an option of no flow may have; ``label`` names it.
 
+    A `Scenario` checks windows in bytes (`check_window`): it has the size of the packets.
+
     Parameters
     ----------
     option
@@ -320,9 +330,11 @@ def check_option(option: str, label: str, value: Any) -> None:
     label
         Name of the value in the message.
     """
-    if option == "max_window":
-        hint = "a window above that does not fit into memory"
-        one_number(label, value, at_least=1.0, at_most=LARGEST_WINDOW, hint=hint)
+    value = unwrap_scalar(value) if option in WINDOWS else value
+    if option in WINDOWS and isinstance(value, PacketUnits):  # the scenario has the size of its packets
+        one_number(label, value, above=0.0)
+    elif option in WINDOWS:
+        check_window(option, label, value)
     elif option == "start":
         one_number(label, value, at_least=0.0)
     elif option == "stop" and not is_endless(unwrap_scalar(value)):
@@ -337,10 +349,6 @@ def check_option(option: str, label: str, value: Any) -> None:
         flag(label, value)
     elif option == "delayed_acks" and unwrap_scalar(value) is not None:
         choice(label, value, (COUNTED,)) if isinstance(unwrap_scalar(value), str) else flag(label, value)
-    elif option == "initial_window" and unwrap_scalar(value) is not None:
-        one_number(label, value, at_least=1.0, at_most=LARGEST_INITIAL_WINDOW, hint="in packets")
-    elif option == "ssthresh" and value is not None:
-        one_number(label, value, at_least=1.0, hint="in packets")
     elif option == "quick_acks" and value is not None:
         integer(label, value, 0, LARGEST_INITIAL_WINDOW)
     elif option == "ttl" and value is not None:
@@ -359,6 +367,16 @@ def check_option(option: str, label: str, value: Any) -> None:
         hint = f"; write {kind}(...)" if kind else ""
         msg = "must be an arrival process such as Poisson(rate=...), Replay(...), or None"
         raise ValueError(f"{label} = {format_value(value)}: {msg}{hint}")
+
+
+def check_window(option: str, label: str, value: Any) -> None:
+    """Raise TypeError or ValueError unless a window of a flow, one of `WINDOWS`, is in its range in packets.
+
+    A window in bytes must have been converted to packets of the scenario. ``label`` names it.
+    """
+    largest, hint = WINDOWS[option]
+    if value is not None or option == "max_window":
+        one_number(label, value, at_least=1.0, at_most=None if largest == math.inf else largest, hint=hint)
 
 
 def _check_ttl(flow: Flow, of: str) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from dfcmodel.network.drop_causes import CAUSES
 from dfcmodel.network.elements.base import PathElement, check_elements
-from dfcmodel.network.flows import Flow, Flows, choose_together
+from dfcmodel.network.flows import WINDOWS, Flow, Flows, check_window, choose_together
 from dfcmodel.network.followers import Followers, followers_of
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import (
@@ -822,7 +822,10 @@ class Scenario(Ingresses):
                 value = _in_packets(f"{name} {where}", value, size)
                 return whole_packets(value)
             label = f"{name} {where}" if isinstance(value, float) else where
-            return _in_packets(label, value, size)
+            value = _in_packets(label, value, size)
+            if name in WINDOWS:
+                check_window(name, label, value)
+            return value
 
         self._set_column(name, column.map(convert))
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from hopflow.checks import count_of, file_path, integer
 from hopflow.units import WithUnit, quantities
-from responsefn.measurements.samples import LIMITED_SHARE, Samples, first_names
+from responsefn.measurements.samples import BURST_REASON, LIMITED_SHARE, Samples, first_names, format_burst
 from responsefn.measurements.time_limits import MAX_BACKWARD, MAX_GAP, MAX_RTT
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
@@ -581,6 +581,7 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         segments, as with a coarse clock. For directions whose ACKs all carry data, as in a file of which a filter has
         removed segments without data: rtt is then the time to the receiver's next data. For directions with ECN marks,
         which do not count in p. For directions whose receiver had closed its window in at least a tenth of the time.
+        For directions whose data were all sent within less than a round trip, whose rate is that of a burst.
 
     Raises
     ------
@@ -685,6 +686,13 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     if closed:
         reason = "the receiver's window was closed in this part of the time: the rate is not that of congestion control"
         warnings.warn(f"{path}: {first_names(closed)}: {reason}", stacklevel=3)
+    bursts = [
+        f"{name} ({format_burst(packets, duration, rtt)})"
+        for name, flow, packets in measured_flows
+        if (duration := flow.last_time - flow.first_time) < (rtt := float(np.mean(flow.rtts)))
+    ]
+    if bursts:
+        warnings.warn(f"{path}: {first_names(bursts)}: {BURST_REASON}", stacklevel=3)
     marked = [f"{name} ({flow.marks})" for name, flow, _ in measured_flows if flow.marks]
     if marked:
         reason = "the receiver reports ECN marks (ECE, AccECN), which p does not count"

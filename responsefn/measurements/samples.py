@@ -48,6 +48,7 @@ DUPLICATED_SHARE = 0.1
 """Part of the retransmissions from which on a warning names those that the receiver had."""
 RETRANSMITTED_SIZE_LIMIT = 2.0
 """Mean size of retransmitted segments in MSS above which ``bytes_retrans`` contradicts ``retrans``."""
+BURST_REASON = "all packets were sent within less than a round trip: the rate is of a burst, not of congestion control"
 MEAN_RATE_LIMIT = 2.0
 """Ratio of the latest delivery rate to the mean rate, or of the two exchanged, from which on a warning names both."""
 MAX_SS = 16 * 2**20
@@ -130,6 +131,11 @@ def first_names(names: list[str]) -> str:
     """Return the names that a warning lists, and the number of the others."""
     others = len(names) - MAX_LISTED
     return ", ".join(names[:MAX_LISTED]) + (f" and {others} more" if others > 0 else "")
+
+
+def format_burst(packets: int, duration: float, rtt: float) -> str:
+    """Return what was sent in how many s, and the round-trip time in s, for a warning."""
+    return f"{count_of(packets, 'packet')} in {duration:.3g} s, rtt {rtt:.3g} s"
 
 
 def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
@@ -277,6 +283,8 @@ def _connections(name: str, text: str, skipped: Iterable[str]) -> Iterator[tuple
             message = "must follow the addresses of a connection"
             if all(":" in word for word in words) and not names & USED:
                 message = f"{message}, or be skipped by skip={tuple(sorted(names - set(skipped)))}"
+            elif not any(":" in word for word in words):
+                message = f"{message}; a terminal folds the columns of ss: let it write into a file, as ss -ti > FILE"
             raise ValueError(f"{location}: {format_value(line.strip())}: {message}")
         _add_fields(location, current[2], words, skipped)
     if current is not None:
@@ -397,9 +405,10 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     UserWarning
         For lost packets that arrived after all, with p without them; for ECN marks; where most packets hold ACKs alone;
         where the application limits the rate in at least a tenth of the time (the state ``application_limited``, or
-        ``app_limited`` of picoquic and mvfst); for round-trip times that differ from the times to ACKs and losses by a
-        factor of at least 100, as if in another unit, or are as much less than the times for which ``bytes_in_flight``
-        have been in flight.
+        ``app_limited`` of picoquic and mvfst); for packets that were all sent within less than a round trip, whose rate
+        is that of a burst; for round-trip times that differ from the times to ACKs and losses by a factor of at least
+        100, as if in another unit, or are as much less than the times for which ``bytes_in_flight`` have been in
+        flight.
 
     Raises
     ------
@@ -490,6 +499,9 @@ def _sender(
         warnings.warn(f"{qlog.name}: {name}: {message}: p and rate are of the ACKs of a receiver", stacklevel=4)
     if (share := _application_limited(events, first, last)) >= LIMITED_SHARE:
         message = f"application_limited in {share:.0%} of the time: the rate may not be that of its congestion control"
+        warnings.warn(f"{qlog.name}: {name}: {message}", stacklevel=4)
+    if last - first < rtt:
+        message = f"{format_burst(len(sent), last - first, rtt)}: {BURST_REASON}"
         warnings.warn(f"{qlog.name}: {name}: {message}", stacklevel=4)
     marks = max((event.data["ce"] for event in events if event.kind == ACKS), default=0.0)
     answers = sum(str(event.data.get("trigger")).lower() == "ecn" for event in events if event.kind == STATE)

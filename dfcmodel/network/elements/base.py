@@ -16,6 +16,7 @@ import numpy as np
 from dfcmodel.network.drop_causes import CAUSES
 from dfcmodel.network.queueing.disciplines import numeric_fields
 from hopflow.checks import ascending, choice, flag, format_value, is_endless, number, one_number
+from hopflow.parameters import refuse_hidden_attributes
 from hopflow.results import Described
 
 if TYPE_CHECKING:
@@ -133,7 +134,8 @@ class PathElement(Described):
     Raises
     ------
     TypeError
-        For a State, ``causes``, ``counts`` or ``draws`` that violates these rules.
+        For a State, ``causes``, ``counts`` or ``draws`` that violates these rules, and for a parameter that has the
+        name of an attribute or a function of this class.
 
     Examples
     --------
@@ -176,6 +178,7 @@ class PathElement(Described):
     def __init_subclass__(cls, **options: Any) -> None:
         """Check the form of the element."""
         super().__init_subclass__(**options)
+        refuse_hidden_attributes(cls, ("in_order",))
         kind, names = cls.__name__, tuple(str(name) for name in cls.State._fields)
         if names[:2] != ("drop", "mark") or len(names) > MAX_STATE:
             msg = f"has the fields {', '.join(names)}, must begin with drop, mark and have at most {MAX_STATE}"

@@ -13,6 +13,7 @@ import numpy as np
 
 from hopflow.checks import one_number
 from hopflow.fork_safety import cached_property
+from hopflow.parameters import refuse_hidden_attributes
 from hopflow.units import PacketUnits, WithUnit, WithUnits, quantities, whole_packets
 
 if TYPE_CHECKING:
@@ -95,6 +96,11 @@ class ArrivalProcess(ABC):
 
         wait: float = math.inf
         packets: float = 1.0
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Check the names of the parameters."""
+        super().__init_subclass__(**options)
+        refuse_hidden_attributes(cls, ("mean_rate",))
 
     @staticmethod
     @abstractmethod

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from dfcmodel.network.queueing.disciplines import numeric_fields
 from hopflow.checks import integer, is_endless, unwrap_scalar
+from hopflow.parameters import refuse_hidden_attributes
 from hopflow.units import WithUnit, quantities
 from responsefn import RateRule
 
@@ -138,6 +139,7 @@ class ReceiverAgent(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         """Check the form of the agent."""
         super().__init_subclass__(**options)
+        refuse_hidden_attributes(cls)
         names = cls.State._fields
         if names[: len(ANSWER)] != ANSWER or len(names) > MAX_STATE:
             msg = f"must begin with {', '.join(ANSWER)} and have at most {MAX_STATE}"

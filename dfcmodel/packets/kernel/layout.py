@@ -841,6 +841,8 @@ NATIVE_RULE = np.dtype(
         ("ack_marked", "i8"),  # 1: it has a congestion mark
         ("limited", "i8"),  # 1: the application limits the sender
         ("full", "i8"),  # 1: the window had no room
+        ("newest_acked", "f8"),  # when the newest acknowledged packet was sent, s; -1: none
+        ("lost_from", "f8"),  # when the first packet was sent that was lost after it, s; inf: none
         ("last_window", "f8"),  # decided last, packets
         ("last_ssthresh", "f8"),
         ("departs", "f8"),  # the next packet leaves no earlier, s

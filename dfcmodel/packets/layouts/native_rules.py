@@ -46,7 +46,7 @@ def lay_out_native(plan: PacketPlan, flow: NDArray[Any], rule: NDArray[Any], sen
     for name, value in (
         ("slot_size", SENT_PACKET.itemsize), ("acked_at", sent), ("first_acked", sent), ("lost_at", sent + most),
         ("packet_bytes", round(plan.sizes[0])), ("timer_at", np.inf), ("timer_event", np.inf),
-        ("by_packet", 1),
+        ("by_packet", 1), ("newest_acked", -1.0), ("lost_from", np.inf),
     ):  # fmt: skip
         native[name] = value
     for n, f in zip(native, rows.tolist(), strict=True):

@@ -80,6 +80,26 @@ def test_bits_and_bytes_are_those_of_any_packet(rate: Any, size: float) -> None:
     assert other.links[1].rate == 1e3
 
 
+@pytest.mark.parametrize("option", ["max_window", "initial_window", "ssthresh"])
+def test_windows_in_bytes_are_judged_in_packets_of_the_scenario(option: str) -> None:
+    """700 bytes are 1.4 packets of 500 bytes, and no packet of 9000: such a sender could never send."""
+    flow = dfc.Flow("f", ("a", "b"), NewReno(), **{option: "700B"})
+    links = [dfc.Link("a", "b", "12Mbps", 0.01, "900kB")]
+    small = dfc.Scenario("small", links, [flow], packet_size=500.0)
+    assert getattr(small.flows[0], option) == pytest.approx(1.4)
+    run = dfc.simulate(small, dfc.Packets(seed=1), duration=1.0)
+    assert run.delivered[0, -1] > 0.0
+    for given in (flow, small.flows[0]):
+        with pytest.raises(ValueError, match=rf"{option} of a flow = '700B' \(0.0777778 in packets of 9000 bytes\)"):
+            dfc.Scenario("large", links, [given], packet_size=9000.0)
+    options = dfc.FlowOptions(**{option: "700B"})
+    many = dfc.flows_from(["a"] * 3, ["b"] * 3, 100, source=NewReno(), links=links, options=options)
+    with pytest.raises(ValueError, match=f"{option} of a flow = '700B'"):
+        dfc.Scenario("many", links, many, packet_size=9000.0)
+    with pytest.raises(ValueError, match=f"{option} of flow 'f' = 0.5"):
+        dfc.Flow("f", ("a", "b"), NewReno(), **{option: 0.5})
+
+
 @pytest.mark.parametrize("size", ["1000B", "1 kB", 1000], ids=["B", "kB", "number"])
 def test_packet_sizes_have_units(size: Any) -> None:
     links = [dfc.Link("a", "b", "8Mbps", 0.01, 50)]

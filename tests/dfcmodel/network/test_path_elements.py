@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dfcmodel as dfc
 from dfcmodel import (
     CBR,
     DFC,
@@ -471,3 +472,28 @@ def test_runs_are_those_of_the_objects(method: Any, rule: Any) -> None:
         scenario = Scenario("x", links_from(*ENDS, **{**ONE, **options}), flows)
         oracle = plain_simulate(scenario, method, duration=0.3)
         assert np.array_equal(columns.delivered, oracle.delivered)
+
+
+@pytest.mark.parametrize(
+    ("base", "name", "owner"),
+    [
+        (dfc.PathElement, "start", "PathElement"),
+        (dfc.PathElement, "numbers", "PathElement"),
+        (dfc.PathElement, "changes_flow", "PathElement"),
+        (dfc.PathElement, "draws", "PathElement"),
+        (dfc.QueueManager, "ranked", "Discipline"),
+        (dfc.QueueManager, "pauses", "Discipline"),
+        (dfc.QueueManager, "summary", "Described"),
+        (dfc.SwitchProgram, "diffuses", "Discipline"),
+        (dfc.LinkLaw, "numbers", "LinkLaw"),
+        (dfc.ReceiverAgent, "numbers", "ReceiverAgent"),
+        (dfc.ArrivalProcess, "next", "ArrivalProcess"),
+        (dfc.ArrivalProcess, "params", "ArrivalProcess"),
+    ],
+)
+def test_parameters_that_hide_attributes_of_their_base_are_refused(base: Any, name: str, owner: str) -> None:
+    """The beginning of an outage as `start` hid the function that returns the first state; others changed the class."""
+    message = f"^Own: a parameter cannot be called '{name}', an attribute of {owner} has that name$"
+    with pytest.raises(TypeError, match=message):
+        type("Own", (base,), {"__annotations__": {name: "float"}, name: 3.0, "__module__": __name__})
+    type("Own", (base,), {"__annotations__": {"begin": "float", "text": "ClassVar[str]"}, "begin": 3.0, "text": ""})

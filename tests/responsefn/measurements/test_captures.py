@@ -361,6 +361,24 @@ def test_captures_without_pure_acks_are_named(pure: int, is_named: bool) -> None
     assert [text in str(warning.message) for warning in caught] == [True] * is_named
 
 
+@pytest.mark.parametrize(("gap", "is_named"), [(1e-5, True), (1e-3, True), (1.1e-3, False)])
+def test_rates_of_bursts_are_named(gap: float, is_named: bool) -> None:
+    """A transfer that fits into the first window: its packets leave within a part of the round trip of 40 ms."""
+    sent = [(gap * n, ipv4(segment(1000 + n * MSS, 1, MSS))) for n in range(40)]
+    answers = []
+    for n in range(40):
+        answer = segment(1, 1000 + (n + 1) * MSS, 0)
+        answers.append((gap * n + 0.04, ipv4(struct.pack(">HH", 80, 1000) + answer[4:])))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _read(pcap(sorted(sent + answers)))
+    text = (
+        f"10.0.0.1:1000 > 10.0.0.2:80 (40 packets in {39 * gap:.3g} s, rtt 0.04 s): all packets were sent within less"
+    )
+    assert [text in str(warning.message) for warning in caught] == [True] * is_named
+    assert all(warning.filename == __file__ for warning in caught)
+
+
 def test_a_clock_coarser_than_round_trips_is_named() -> None:
     """All ACKs but one have the times of their segments: the mean says little."""
     packets = transfer_of(ipv4)

@@ -378,7 +378,24 @@ def test_bytes_in_flight_tell_the_unit_of_round_trips_without_answers(
         warnings.simplefilter("always")
         assert read_qlog(text).rtt.item() == pytest.approx(1e-3 * rtt)
     message = "packets in flight for at least 0.04 s; qlog has them in ms, and this trace perhaps in s"
-    assert [str(warning.message).endswith(message) for warning in caught] == [True] * is_named
+    remarks = [str(warning.message) for warning in caught if "less than a round trip" not in str(warning.message)]
+    assert [remark.endswith(message) for remark in remarks] == [True] * is_named
+
+
+@for_each([(0.02, True), (3.0, True), (4.1, False), (40.0, False)])
+def test_rates_of_bursts_are_named(gap: float, is_named: bool) -> None:
+    """Ten packets of a server within 0.18 ms of a round trip of 36 ms are no rate of 55,000 packets/s."""
+    sent = [(gap * n, "packet_sent", {"header": {"packet_type": "1RTT", "packet_number": n}}) for n in range(10)]
+    events = [*sent, (9.0 * gap + 36.0, "metrics_updated", {"smoothed_rtt": 36.0})]
+    text = json.dumps({"traces": [{"events": [{"time": t, "name": n, "data": d} for t, n, d in events]}]})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_qlog(text)
+    span = (
+        f"trace 1: 10 packets in {9e-3 * gap:.3g} s, rtt 0.036 s: all packets were sent within less than a round trip"
+    )
+    assert [span in str(warning.message) for warning in caught] == [True] * is_named
+    assert all(warning.filename == __file__ for warning in caught)
 
 
 def test_numbers_of_received_packets_are_checked() -> None:

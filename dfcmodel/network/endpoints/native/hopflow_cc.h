@@ -46,7 +46,8 @@ extern "C" {
 /* Flags of an event. */
 #define HOPFLOW_CC_STARTS_RECOVERY 1       /* a congestion event: loss recovery starts with this ACK or timer */
 #define HOPFLOW_CC_IN_RECOVERY 2           /* the sender is in loss recovery, after this event */
-#define HOPFLOW_CC_PERSISTENT_CONGESTION 4 /* at a timeout: lost packets span the time of RFC 9002, 7.6.1 */
+#define HOPFLOW_CC_PERSISTENT_CONGESTION 4 /* at a timeout: packets lost since the last acknowledged one
+                                              span the time of RFC 9002, 7.6.1 */
 #define HOPFLOW_CC_APP_LIMITED 8           /* the application had no more data, and the window was not full */
 #define HOPFLOW_CC_WINDOW_LIMITED 16       /* before this event the window had no room for another packet */
 #define HOPFLOW_CC_MARK_EVENT 32           /* with ECT(0): a congestion event, at most one per round trip */

@@ -320,6 +320,9 @@ def report(net: Any, senders: Any, f: int, growth: int) -> None:
     d.rule_state[MARKS] = 0.0
     if n.new_acked > 0:
         update_rtt(senders, f)
+        n.newest_acked = max(n.newest_acked, senders.slot[n.first_acked + n.new_acked - 1].sent)
+        if n.lost_from < n.newest_acked:
+            n.lost_from = math.inf
     n.latest_rtt = s.rtt
     before = s.cwnd
     flags = STARTS_RECOVERY if losses > 0.0 else 0
@@ -363,6 +366,25 @@ def report_ack(net: Any, senders: Any, f: int, e: int, validated: bool, growth: 
     report(net, senders, f, growth)
 
 
+@inlined
+def is_persistent(senders: Any, f: int) -> bool:
+    """Return whether packets that are lost at this timeout, or were at those before it, span persistent congestion.
+
+    No packet that was sent between them is acknowledged, and a round-trip time was known (RFC 9002, 7.6.1 and 7.6.2).
+    """
+    n = senders.native[senders.flow[f].native]
+    if n.smoothed_rtt == 0.0:
+        return False
+    last = -1.0
+    for k in range(n.new_lost):
+        sent = senders.slot[n.lost_at + k].sent
+        if sent > n.newest_acked:
+            n.lost_from = min(n.lost_from, sent)
+            last = max(last, sent)
+    probe = n.smoothed_rtt + max(4.0 * n.rtt_variance, GRANULARITY) + senders.clock[ACK_DELAY]
+    return last - n.lost_from > PERSISTENT_THRESHOLD * probe
+
+
 @compiled
 def report_timeout(net: Any, senders: Any, f: int) -> None:
     """Call the rule for a retransmission timeout, with the packets of `lose_all`."""
@@ -373,12 +395,7 @@ def report_timeout(net: Any, senders: Any, f: int) -> None:
         return
     d.rule_state[LOSSES] = 0.0
     d.rule_state[MARKS] = 0.0
-    flags = 0
-    if n.new_lost > 1:
-        first, last = senders.slot[n.lost_at].sent, senders.slot[n.lost_at + n.new_lost - 1].sent
-        probe = n.smoothed_rtt + max(4.0 * n.rtt_variance, GRANULARITY) + senders.clock[ACK_DELAY]
-        if n.smoothed_rtt > 0.0 and last - first > PERSISTENT_THRESHOLD * probe:
-            flags = PERSISTENT
+    flags = PERSISTENT if is_persistent(senders, f) else 0
     begin_event(senders, f, n.flight + n.new_acked + n.new_lost, flags)
     n.acked_count = n.new_acked
     n.lost_count = n.new_lost

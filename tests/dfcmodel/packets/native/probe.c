@@ -22,7 +22,7 @@
 #endif
 
 typedef struct probe {
-  double unit, timers, timeouts, last_timer;
+  double unit, timers, timeouts, last_timer, persistent;
   uint64_t sent, acked, lost, wrong, flight, acks, seed;
 } probe;
 
@@ -119,6 +119,7 @@ static void on_timeout(void *state, const hopflow_cc_event *event, hopflow_cc_co
   check_report(s, event);
   if (event->in_flight != 0) s->wrong++;
   s->timeouts += 1.0;
+  if (event->flags & HOPFLOW_CC_PERSISTENT_CONGESTION) s->persistent += 1.0;
   control->window = PROBE_WINDOW * s->unit;
 }
 
@@ -142,6 +143,7 @@ static const char *observe(void *state, double numbers[HOPFLOW_CC_NUMBERS]) {
   numbers[4] = s->timers;
   numbers[5] = s->last_timer;
   numbers[6] = s->timeouts;
+  numbers[7] = s->persistent;
   return s->sent ? "sending" : "idle";
 }
 
@@ -151,7 +153,7 @@ static hopflow_cc_rule rule = {
     "probe",
     "other",
     "sack",
-    "sent acked lost wrong timers last_timer timeouts",
+    "sent acked lost wrong timers last_timer timeouts persistent",
     PROBE_FLAGS,
     HOPFLOW_CC_NOT_ECT,
     init,

@@ -122,6 +122,26 @@ def test_packets_in_flight_are_lost_at_a_timeout(native) -> None:
     assert observed(result, "wrong")[-1] == 0
 
 
+@pytest.mark.parametrize(
+    ("outages", "timeouts", "flagged"),
+    [([(1.0, 6.0)], 5, 3), ([(1.0, 1.55)], 2, 0), ([(1.0, 1.55), (3.0, 3.55)], 4, 0), ([(1.0, 2.2)], 3, 1)],
+    ids=["long", "short", "twice", "middle"],
+)
+@pytest.mark.parametrize("recovery", ["sack", "rack"])
+def test_persistent_congestion_is_that_of_all_packets_lost_since_an_acknowledged_one(
+    recovery: str, outages: list[Any], timeouts: int, flagged: int, native: Native
+) -> None:
+    """Packets lost in an outage span 3 (srtt + 1 ms + 0.1 s) = 0.42 s from its third timeout on (RFC 9002, 7.6.1).
+
+    Only the packets of one timeout counted, which are sent within a round trip or are one alone: it was never set.
+    """
+    probe = native("probe.c", "PROBE_WINDOW=20.0")
+    result = packets(path(probe), duration=9.0, recovery=recovery, failures={"queue->receiver": outages})
+    assert observed(result, "timeouts")[-1] == result.timeouts[0] == timeouts
+    assert observed(result, "persistent")[-1] == flagged
+    assert observed(result, "wrong")[-1] == 0
+
+
 @pytest.mark.parametrize("flags", ["0", "HOPFLOW_CC_FLIGHT"])
 @pytest.mark.parametrize("recovery", ["sack", "rack"])
 def test_packets_that_an_earlier_transmission_acknowledged_leave_the_flight(recovery, flags, native) -> None:
