@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, PFC, Flow, Packets, Pause, simulate
+from dfcmodel import CBR, PFC, Flow, Packets, Pause, Scenario, chain, pause_propagation, simulate
 from dfcmodel.lossless import (
     Watchdog,
     recommend_watchdog,
@@ -216,6 +216,38 @@ def test_times_of_storms_may_have_units() -> None:
     (plain,) = watch_packets(scenario, DOG, storms={"2->3": [storm]}).alarms
     (alarm,) = watch_packets(scenario, DOG, storms={"2->3": [("200 ms", "0.6 s")]}).alarms
     assert alarm == plain
+
+
+# Faults in the results of the run.
+
+
+def paused_chain(duration: float = 1.0) -> Scenario:
+    """Return three links with a flow from a host that obeys pauses; a fault of the last link stops all."""
+    links = chain(4, rate=1e3, delay=1e-3, buffer=2000, discipline=Pause(high=20, low=10))
+    flow = Flow("a", (1, 2, 3, 4), CBR(900.0), host="nic")
+    return Scenario("chain", links, [flow], duration=duration)
+
+
+def test_pauses_by_faults_are_pauses_of_the_run() -> None:
+    """The pauses begin at the faulty port, not at the queue that fills before it."""
+    faults = {"3->4": [(0.2, 0.5), (0.6, 0.7)]}
+    run = watch_packets(paused_chain(), Watchdog(0.5, 1.0, 1.0), storms=faults).run
+    table = run.pauses().to_pandas()
+    by_faults, others = table[table.fault], table[~table.fault]
+    assert list(zip(by_faults.link, by_faults.by, strict=True)) == [("2->3", "3->4")] * 2
+    np.testing.assert_allclose(by_faults[["begin", "end"]], [[0.201, 0.501], [0.601, 0.701]])
+    assert set(zip(others.link, others.by, strict=True)) == {("1->2", "2->3")}
+    assert "2 by faults, on 2 links; longest chain at a time: 1->2, 2->3, 3->4" in run.summary()["pauses"]
+    assert list(pause_propagation(run).origins) == ["3"]
+
+
+@pytest.mark.parametrize("storm", [(0.2, 1.0), (0.2, 5.0), (0.0, 0.9985)])
+def test_links_that_a_fault_stops_are_not_deadlocked(storm) -> None:
+    run = watch_packets(paused_chain(), Watchdog(5.0, 10.0, 10.0), storms={"3->4": [storm]}).run
+    assert run.delivered[0, -1] == run.delivered[0, 60]
+    assert run.deadlock is None
+    assert run.storm is None
+    assert run.status.label == "completed"
 
 
 def test_an_endless_storm_is_never_restored() -> None:
