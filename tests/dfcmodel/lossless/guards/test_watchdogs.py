@@ -90,6 +90,38 @@ def test_pauses_in_every_interval_are_never_restored() -> None:
     assert simulate_watchdog(dog, pauses, gaps, polls=1000, seed=1)[1] > 0.99
 
 
+def test_a_watchdog_that_always_drops_is_not_recommended() -> None:
+    """It declares one storm, which is never restored: no alarms in the long run, and nothing passes."""
+    pauses, gaps = PhaseType.exponential(1 / 0.18), PhaseType.exponential(1 / 0.02)
+    dog = Watchdog(0.2, 0.4, 0.4)
+    risk = watchdog_risk(dog, pauses, gaps)
+    assert simulate_watchdog(dog, pauses, gaps, polls=1000, seed=1)[0] == 1
+    assert risk.dropping == pytest.approx(1.0)
+    assert risk.alarms < 1e-8 < risk.watching <= risk.bound
+    # at a poll in a pause, 0.9 of all, the next interval is bad with probability q; alarms are every second of a run
+    q = np.exp(-0.2 / 0.18)
+    assert risk.watching == pytest.approx(0.9 * q**2 / (1.0 + q) / 0.2, rel=1e-9)
+    assert "if each storm were restored at once" in risk.summary()["false alarms per year"]
+    with pytest.raises(ValueError, match="no setting fulfils both"):
+        recommend_watchdog(pauses, gaps, within="1 s")
+
+
+def test_alarms_are_those_of_the_time_in_which_a_watchdog_watches() -> None:
+    dog, pauses = Watchdog(0.1, 0.2, 0.4, 0.8), PhaseType.exponential(10.0)
+    risk = watchdog_risk(dog, pauses, GAPS)
+    assert risk.alarms / (1.0 - risk.dropping) == pytest.approx(risk.watching, rel=0.2)
+    assert risk.watching <= risk.bound
+
+
+def test_restorations_too_rare_for_the_solver_are_not_computed() -> None:
+    phases = [PhaseType.erlang(50, mean=mean) for mean in (0.18, 0.02)]
+    risk = watchdog_risk(Watchdog("200 ms", "400 ms", "400 ms"), *phases)
+    assert risk.alarms is None
+    assert risk.dropping is None
+    assert 0.0 < risk.watching <= risk.bound
+    assert "not computed" in risk.summary()["dropping"]
+
+
 def test_the_paused_time_of_an_interval_is_bounded_where_it_is_not_computed() -> None:
     pauses, gaps = PhaseType.exponential(5e4), PhaseType.exponential(1e4)
     risk = watchdog_risk(Watchdog("100 ms", "200 ms", "1 s", 0.8), pauses, gaps)
