@@ -22,6 +22,7 @@ __all__ = [
     "parse_toml",
     "read_rows",
     "read_text",
+    "stand_in_hint",
     "unique_fields",
     "write_rows",
 ]
@@ -40,6 +41,9 @@ MAX_KEY_PARTS = 256
 """Maximum number of parts of a dotted TOML key; the time of tomllib grows quadratically."""
 MAX_PATH_LENGTH = 4096
 """Maximum length of a path, as in Linux; longer strings are probably text."""
+LFS_POINTER = "version https://git-lfs.github.com/spec/"
+"""Beginning of the file that Git stores in place of one in large file storage."""
+_LINK_TARGET = re.compile(r"(?:\.{0,2}/)*(?:[\w.+@-]+/)*[\w.+@-]*\.[a-z]\w*", re.ASCII)
 _LONG_KEY = re.compile(
     r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){256}""",
     re.ASCII,
@@ -65,7 +69,7 @@ def read_text(name: str, path: str | Path | TextIO, max_bytes: int = MAX_BYTES) 
     OSError
         If the file cannot be read.
     ValueError
-        Naming the file, if it is too large or is not text.
+        Naming the file, if it is too large or is not text, or stands in for another file (`stand_in_hint`).
     TypeError
         For an argument that is neither a path nor an open text file.
 
@@ -87,6 +91,8 @@ def read_text(name: str, path: str | Path | TextIO, max_bytes: int = MAX_BYTES) 
             raise TypeError(f"{name} = {source!r}: must be open as text")
         if len(text) > max_bytes:
             raise ValueError(f"{name} = {source!r}: must have at most {max_bytes} characters")
+        if hint := stand_in_hint(text):
+            raise ValueError(f"{name} = {source!r}: {hint}")
         return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     if len(str(path)) > MAX_PATH_LENGTH:
         raise ValueError(f"{name} = {format_value(str(path))}: must be the path of a file")
@@ -103,6 +109,8 @@ def read_text(name: str, path: str | Path | TextIO, max_bytes: int = MAX_BYTES) 
         raise ValueError(
             f"{name} = {str(path)!r}, line {line}: must be UTF-8 text{compression_hint(content)}"
         ) from None
+    if hint := stand_in_hint(text):
+        raise ValueError(f"{name} = {str(path)!r}: {hint}")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -115,6 +123,31 @@ def compression_hint(content: bytes) -> str:
     for magic, program in COMPRESSED.items():
         if content.startswith(magic):
             return f"; it is compressed with {program}, and must be unpacked before"
+    return ""
+
+
+def stand_in_hint(text: str) -> str:
+    """Return the end of a message on a text that stands in for a file; empty for other texts.
+
+    Git stores a symbolic link as the path of its target, and a large file as a pointer. Downloads of single files and
+    checkouts on Windows contain these.
+
+    Examples
+    --------
+    >>> stand_in_hint("../SN4700/buffers.json.j2")
+    "has the path '../SN4700/buffers.json.j2' alone, as a downloaded symbolic link: read the file of that path"
+    >>> stand_in_hint("1.e5"), stand_in_hint("")
+    ('', '')
+    """
+    if text.startswith(LFS_POINTER):
+        return "is a pointer to a file in Git's large file storage: read that file"
+    target = text.strip()
+    if len(text) > MAX_PATH_LENGTH or not _LINK_TARGET.fullmatch(target):
+        return ""
+    try:
+        float(target)
+    except ValueError:
+        return f"has the path {target!r} alone, as a downloaded symbolic link: read the file of that path"
     return ""
 
 

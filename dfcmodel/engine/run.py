@@ -27,6 +27,7 @@ from dfcmodel.engine.kernel.records import (
     MANAGED,
     RATE_RULE,
     SENT,
+    STORM,
     SWITCHES_FULL,
     WINDOW,
     Output,
@@ -591,8 +592,8 @@ def _waiting_packets(plan: FluidPlan, sent_before: Any) -> Any:
     return np.array(sorted(rows), dtype=WAITING)
 
 
-def pause_times(plan: FluidPlan, switches: Any) -> Iterator[tuple[int, int, int, Any]]:
-    """Yield paused link, pausing link, class, and times, s, at which pauses took effect, ended, took effect ...
+def pause_times(plan: FluidPlan, switches: Any) -> Iterator[tuple[int, int, int, int, Any]]:
+    """Yield paused link, pausing link, class, 1 for a fault, and times, s, at which pauses took effect, ended ...
 
     `dfcmodel.results.pauses.intervals_of` takes these.
 
@@ -608,4 +609,4 @@ def pause_times(plan: FluidPlan, switches: Any) -> Iterator[tuple[int, int, int,
         link = plan.order[paused] if paused >= 0 else paused
         delay = float(row["wait"]) + float(row["part"])
         times = (switches["time"][switches["pause"] == n] + delay) * plan.step
-        yield link, plan.order[row["pausing"]], _priority(plan, row), times
+        yield link, plan.order[row["pausing"]], _priority(plan, row), int(row["held"] == STORM), times

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -1057,27 +1058,28 @@ class PacketPlan:
     @property
     def initial_events(self) -> int:
         """Number of pause messages by faults and polls of watchdogs scheduled before the run."""
-        return len(self.storms()) + len(self.fault_messages()) + len(self.watchdogs)
+        return len(self.fault_messages()) + len(self.watchdogs)
 
     def fault_messages(self) -> list[tuple[int, int, int, float, bool]]:
         """Return messages of faults: asking port, paused port, class, time of effect, s, is a pause."""
         return [
-            (fault.port, q, c, time + delay, pause)
-            for fault in self.faults
-            for q, c, delay in self.faulty_pauses(fault.port)
-            for time, pause in ((fault.begin, True), (fault.end, False))
+            (p, q, c, time, pause)
+            for p, q, c, begin, end in self.fault_pauses()
+            for time, pause in ((begin, True), (end, False))
+            if time < math.inf
         ]
 
-    def storms(self) -> list[tuple[int, int, int, float]]:
-        """Return endless pauses by faults: asking port, paused port, class, time of effect, s."""
-        storms: list[tuple[int, int, int, float]] = []
-        if all(getattr(rule, "storm", None) is None for rule in self.disciplines):
-            return storms
-        begins = self.by_discipline(lambda rule: getattr(rule, "storm", None))
-        for p, begin in enumerate(begins.tolist()):
-            if begin is not None:
-                storms += [(p, q, c, begin + delay) for q, c, delay in self.faulty_pauses(p)]
-        return storms
+    def fault_pauses(self) -> list[tuple[int, int, int, float, float]]:
+        """Return pauses by faults: asking port, paused port, class, begin and end of the effect, s; inf: endless."""
+        faults = []
+        if any(getattr(rule, "storm", None) is not None for rule in self.disciplines):
+            begins = self.by_discipline(lambda rule: getattr(rule, "storm", None)).tolist()
+            faults = [Fault(p, begin, math.inf) for p, begin in enumerate(begins) if begin is not None]
+        return [
+            (fault.port, q, c, fault.begin + delay, fault.end + delay)
+            for fault in (*faults, *self.faults)
+            for q, c, delay in self.faulty_pauses(fault.port)
+        ]
 
     def faulty_pauses(self, p: int) -> list[tuple[int, int, float]]:
         """Return the pauses of port p by a fault: paused port, class, delay until the effect, s."""

@@ -428,7 +428,7 @@ def _recoveries(plan: PacketPlan) -> tuple[str, ...]:
 
 
 def _pause_intervals(plan: PacketPlan, rows: Any) -> Any:
-    """Return pauses as an array of `PAUSED`, one row each; access links are -1 - flow, storms are included."""
+    """Return pauses as an array of `PAUSED`, one row each; access links are -1 - flow, those by faults are included."""
     link = plan.ports.link.copy()
     for p, f in _access_links(plan).items():
         link[p] = -1 - f
@@ -449,13 +449,14 @@ def _pause_intervals(plan: PacketPlan, rows: Any) -> Any:
     delays = plan.delays[paused] + plan.signalling[asks[group]]
     delays[np.isin(asks[group], plan.ports_under(LinkLaw))] = 0.0  # times at which the sender was blocked
     times = rows[index, 0] + np.repeat(delays, counts)
-    storms = plan.storms()
-    pairs = np.transpose([link[paused], link[asks[group]], priority[group]])
-    storm_pairs = [(link[q], link[p], priority) for p, q, priority, _ in storms]
+    pairs = np.transpose([link[paused], link[asks[group]], priority[group], np.zeros(len(paused), dtype=np.int64)])
+    by_faults = plan.fault_pauses()
+    fault_pairs = [(link[q], link[p], priority, 1) for p, q, priority, *_ in by_faults]
+    fault_times = [[begin] if end == math.inf else [begin, end] for *_, begin, end in by_faults]
     return intervals_of_pairs(
-        np.concatenate([pairs, np.array(storm_pairs, dtype=np.int64).reshape(-1, 3)]),
-        np.append(counts, np.ones(len(storms), dtype=np.int64)),
-        np.append(times, [begin for *_, begin in storms]),
+        np.concatenate([pairs, np.array(fault_pairs, dtype=np.int64).reshape(-1, 4)]),
+        np.append(counts, [len(switches) for switches in fault_times]).astype(np.int64),
+        np.concatenate([times, *fault_times]),
         plan.end,
     )
 

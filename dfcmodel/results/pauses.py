@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,14 +30,14 @@ __all__ = [
 ]
 
 PAUSED = np.dtype(
-    [(name, np.int64) for name in ("link", "by", "priority")]
+    [(name, np.int64) for name in ("link", "by", "priority", "fault")]
     + [(name, np.float64) for name in ("begin", "end")]
     + [("resumed", np.int64)]
 )
 """Interval in which a link was paused. ``link``: index of the paused link in the scenario (-1 - flow: the access link
 of a host); ``by``: index of the link whose queue requested the pause; ``priority``: the paused class (`PFC`; ALL: all
-classes); ``begin``, ``end``: s (inf: it had not ended at the end of the run); ``resumed`` = 1: its end was in transit
-at the end of the run."""
+classes); ``fault`` = 1: a fault requested it, whatever the queue; ``begin``, ``end``: s (inf: it had not ended at the
+end of the run); ``resumed`` = 1: its end was in transit at the end of the run, or a fault ends after the run."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,14 @@ class PauseStorm:
         return f"{ports}: asks for pauses for ever since {self.since:g} s; stopped by it: {links}"
 
 
-def intervals_of(switches: Iterable[tuple[int, int, int, Any]], end: float) -> Any:
+def intervals_of(switches: Iterable[tuple[int, int, int, int, Any]], end: float) -> Any:
     """Return the pauses that took effect before ``end`` in s, in the order in which they began.
 
     Parameters
     ----------
     switches
-        Tuples of the paused link, the requesting link, the class (or ALL), and the times in s at which pauses took
-        effect, ended, took effect ...
+        Tuples of the paused link, the requesting link, the class (or ALL), 1 for a fault and 0 otherwise, and the times
+        in s at which pauses took effect, ended, took effect ...
     end
         End of the run, s.
 
@@ -81,9 +82,9 @@ def intervals_of(switches: Iterable[tuple[int, int, int, Any]], end: float) -> A
         Records of `PAUSED`.
     """
     rows = list(switches)
-    pairs = np.array([row[:3] for row in rows], dtype=np.int64).reshape(-1, 3)
+    pairs = np.array([row[:4] for row in rows], dtype=np.int64).reshape(-1, 4)
     counts = np.array([len(times) for *_, times in rows], dtype=np.int64)
-    return intervals_of_pairs(pairs, counts, np.concatenate([[], *(row[3] for row in rows)]), end)
+    return intervals_of_pairs(pairs, counts, np.concatenate([[], *(row[4] for row in rows)]), end)
 
 
 def intervals_of_pairs(
@@ -94,7 +95,7 @@ def intervals_of_pairs(
     Parameters
     ----------
     pairs
-        Paused link, requesting link and class, (N, 3).
+        Paused link, requesting link, class, and 1 for a fault, (N, 4).
     counts, times
         Number of times of each pair, (N,), and the concatenated times, s.
     end
@@ -102,7 +103,7 @@ def intervals_of_pairs(
 
     Examples
     --------
-    >>> pairs, counts = np.array([[0, 1, 3], [2, 1, 3]]), np.array([3, 1])
+    >>> pairs, counts = np.array([[0, 1, 3, 0], [2, 1, 3, 0]]), np.array([3, 1])
     >>> pauses = intervals_of_pairs(pairs, counts, np.array([0.1, 0.2, 0.5, 0.3]), 0.4)
     >>> pauses[["link", "begin", "end"]].tolist()
     [(0, 0.1, 0.2), (2, 0.3, inf)]
@@ -115,7 +116,7 @@ def intervals_of_pairs(
     stops[position[begins] == counts[owner[begins]] - 1] = np.inf
     pauses = np.zeros(len(begins), dtype=PAUSED)
     pauses["begin"], pauses["end"] = times[begins], stops
-    for n, name in enumerate(("link", "by", "priority")):
+    for n, name in enumerate(("link", "by", "priority", "fault")):
         pauses[name] = pairs[owner[begins], n]
     pauses["resumed"] = np.isfinite(pauses["end"]) & (pauses["end"] >= end)
     pauses["end"][pauses["end"] >= end] = np.inf
@@ -143,6 +144,7 @@ def pause_table(run: Records) -> xr.Dataset:
         "link": _names_of(run, paused["link"]),
         "by": _names_of(run, paused["by"]),
         "priority": paused["priority"].copy(),
+        "fault": paused["fault"] == 1,
         "begin": ("s", paused["begin"].copy()),
         "end": ("s", until),
         "duration": ("s", until - paused["begin"]),
@@ -162,30 +164,21 @@ def _names_of(run: Records, links: NDArray[np.int64]) -> NDArray[np.str_]:
 
 
 def storm_of(run: Records) -> PauseStorm | None:
-    """Return the storm at the end of a run, or None: lasting pauses that faulty ports requested."""
+    """Return the storm at the end of a run, or None: pauses by faults that never end."""
     if run.paused is None:
         return None
-    end, links = float(run.time[-1]), run.scenario.links
     lasting = run.paused[np.isinf(run.paused["end"])]
-    faulty = {
-        n
-        for n in lasting["by"].tolist()
-        if (begin := getattr(links[n].discipline, "storm", None)) is not None and begin < end
-    }
-    first = [
-        float(begin)
-        for by, begin in zip(lasting["by"].tolist(), lasting["begin"].tolist(), strict=True)
-        if by in faulty and begin >= links[by].discipline.storm
-    ]
-    if not first:
+    endless = lasting[(lasting["fault"] == 1) & (lasting["resumed"] == 0)]
+    if not len(endless):
         return None
+    faulty = set(endless["by"].tolist())
     stopped, asking = set[int](), set(faulty)
     while asking:
         newly_stopped = {int(row["link"]) for row in lasting if int(row["by"]) in asking} - stopped
         stopped |= newly_stopped
         asking = newly_stopped
     ports = tuple(link_name(run, n) for n in sorted(faulty))
-    return PauseStorm(ports, min(first), tuple(link_name(run, n) for n in sorted(stopped)))
+    return PauseStorm(ports, float(endless["begin"].min()), tuple(link_name(run, n) for n in sorted(stopped)))
 
 
 def chain_of_pauses(run: Records) -> tuple[str, ...]:
@@ -208,15 +201,17 @@ def _longest_chain(paused: Any) -> tuple[int, ...]:
     longest: tuple[int, ...] = ()
     onwards: dict[int, set[int]] = {}
     back: dict[int, set[int]] = {}
+    requests: Counter[tuple[int, int]] = Counter()  # a queue and a fault of it may request the same pause
     for _, on, n in sorted(moments):  # at one instant pauses end before others begin
         link, by = int(paused["link"][n]), int(paused["by"][n])
+        requests[link, by] += 1 if on else -1
         if on:
             onwards.setdefault(link, set()).add(by)
             back.setdefault(by, set()).add(link)
             before = _path(back, link, (by,))
             chain = (*before[::-1], *_path(onwards, by, before))
             longest = chain if len(chain) > len(longest) else longest
-        else:
+        elif requests[link, by] == 0:
             onwards[link].discard(by)
             back[by].discard(link)
     return longest

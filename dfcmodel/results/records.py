@@ -376,8 +376,8 @@ class Records(Recorded):
         Sending rate of rate-controlled flows at the ends of the intervals, packets/s, shape (F, T); nan for
         others. None: no flow can have one (packet level).
     paused
-        The times in which links were paused, a structured array with the fields link, by, priority, begin and end
-        (see `dfcmodel.results.Trajectory.pauses`); None: not recorded.
+        The times in which links were paused, a structured array with the fields link, by, priority, fault, begin and
+        end (see `dfcmodel.results.Trajectory.pauses`); None: not recorded.
     recoveries
         Loss recovery of each flow, ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"sack"``, ``"prr"``, ``"rack"`` or
         ``"linux-6.12"``, after ``recovery`` of the method; ``"go-back-n"`` or ``"selective"`` of rate rules that repair

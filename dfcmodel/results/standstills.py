@@ -180,6 +180,9 @@ def _standstill(run: Records, pausers: dict[Lane, list[Any]]) -> PauseDeadlock |
     moves = delivers.any() or not (run.remaining["still"] == 1).all()
     if moves or (run.paused is not None and not pausers):
         return None
+    reference = float(run.time[_reference_sample(run)])
+    if run.paused is not None and ((run.paused["fault"] == 1) & (run.paused["end"] > reference)).any():
+        return None  # a fault stood in the way, at the end or in the last part of the run
     if any(_can_end(link.discipline, float(run.time[-1])) for link in run.scenario.links):
         return None
     begins = [float(pause["begin"]) for by in pausers.values() for pause in by]

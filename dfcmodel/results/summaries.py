@@ -184,5 +184,8 @@ def _about_pauses(run: Any) -> dict[str, object]:
     rows: dict[str, object] = {} if run.deadlock is None else {"deadlock": run.deadlock}
     rows |= {} if run.storm is None else {"storm": run.storm}
     links, spread = len(set(run.paused["link"].tolist())), chain_of_pauses(run)
-    rows["pauses"] = f"{len(run.paused)}, on {count_of(links, 'link')}; longest chain at a time: {', '.join(spread)}"
+    faults = int(run.paused["fault"].sum())
+    by_faults = f", {faults} by faults" if faults else ""
+    chain = f"longest chain at a time: {', '.join(spread)}"
+    rows["pauses"] = f"{len(run.paused)}{by_faults}, on {count_of(links, 'link')}; {chain}"
     return rows

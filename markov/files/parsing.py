@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hopflow.text_files import compression_hint
+from hopflow.text_files import compression_hint, stand_in_hint
 from markov.files.language import (
     NEGATION_RANK,
     OPERATORS,
@@ -103,7 +103,7 @@ def read_text(path: str | Path) -> str:
     Raises
     ------
     FileError
-        If the file is larger than 64 MiB, or not UTF-8.
+        If the file is larger than 64 MiB, not UTF-8, or stands in for another file.
     """
     path = Path(path)
     with path.open("rb") as file:
@@ -111,10 +111,13 @@ def read_text(path: str | Path) -> str:
     if len(content) > MAX_BYTES:
         raise FileError((path.name, None), f"larger than {MAX_BYTES} bytes")
     try:
-        return content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise FileError((path.name, line), f"not UTF-8 text{compression_hint(content)}") from None
+    if hint := stand_in_hint(text):
+        raise FileError((path.name, None), hint)
+    return text
 
 
 def decimal(text: str) -> Fraction | None:

@@ -80,7 +80,7 @@ class TableAudit(Result):
 
     @property
     def impossible(self) -> list[RowAudit]:
-        """Rows with less than the bytes on the cable, and classes with PFC but without headroom."""
+        """Rows with less than full-size frames on the cable store, and classes with PFC but without headroom."""
         return [audit for audit in self.rows if audit.verdict is RowVerdict.IMPOSSIBLE]
 
     @property
@@ -366,7 +366,7 @@ def _chip(name_or_chip: str | Chip | None) -> Chip | None:
 def _judge(row: BufferRow, assumed: Assumptions) -> RowAudit:
     """Return the audit of a row by its rate, cable and xoff alone, without the other rows and the profile's name."""
     link = assumed.link(row.rate, row.cable)
-    needs = needs_of(link, row.rate, row.cable)
+    needs = needs_of(assumed, row.rate, row.cable)
     verdict, reason, smallest = verdict_of(row, needs, link)
     write = None if verdict is RowVerdict.FULL_SIZE else needs.any_sizes
     return RowAudit(row, verdict, reason, needs, smallest, write)

@@ -2,7 +2,8 @@
 
 Nothing is evaluated. A variable is a constant if a single statement sets it, to a number or a string, before its use
 and outside of branches and loops, and no other statement binds its name. Profiles within branches and loops, profiles
-with statements within them, and computed numbers are skipped and reported by name. Included files are not read.
+with statements within them, and computed numbers are skipped and reported by name. Included and imported files are
+not read.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ BRANCHES = ("if", "for")
 SCOPES = ("macro", "block", "call", "filter", "with")
 """Statements that end the scope of the variables set within them."""
 BINDING = ("for", *SCOPES, "import", "from")
+OTHER_FILES = ("include", "import", "from", "extends")
 """Statements besides ``set`` that may bind names."""
 OPENING = re.compile(r"\{[#%{]")
 OBJECT = re.compile(r'"([^"{}]*)"\s*:\s*\{([^{}]*)\}')
@@ -146,7 +148,7 @@ class _PlainTemplate:
     text
         The plain text.
     skipped
-        Statements that include files, with the reason for skipping them.
+        Statements that include, import or extend files, with the reason for skipping them.
     """
 
     def __init__(self, source: str) -> None:
@@ -183,7 +185,7 @@ class _PlainTemplate:
         statement = f"{{% {code} %}}"
         if word == "raw":
             raise ValueError(f"{statement}: is not read")
-        if word == "include":
+        if word in OTHER_FILES:
             self.skipped.append((statement, "a file of its own: not read"))
         if word in (*BRANCHES, *SCOPES):
             outer = self._open[-1][2] if self._open else ""

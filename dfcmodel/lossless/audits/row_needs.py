@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dfcmodel.lossless.audits.rate_lines import wire_bytes
 from dfcmodel.lossless.paused.paused_links import PausedLink
-from dfcmodel.lossless.paused.worst_cases import largest_burst
+from dfcmodel.lossless.paused.worst_cases import WIRE, largest_burst
 from dfcmodel.lossless.quantities import FIBRE, QUANTUM, RESPONSE_QUANTA, SMALLEST_FRAME, whole_bits
 
 __all__ = ["Assumptions", "RowNeeds", "needs_of"]
@@ -54,9 +54,11 @@ class RowNeeds:
     Parameters
     ----------
     cable
-        Bytes on the cable in both directions; nothing else is counted.
+        Bytes on the cable in both directions, with preambles and gaps; nothing else is counted.
+    stored
+        Bytes that the buffer stores of them if all frames have ``lossless_mtu`` bytes.
     standard
-        The same plus the arrivals of the peer's response time; None if that is unknown.
+        The same plus what is stored of the arrivals of the peer's response time; None if that is unknown.
     equal_frames
         The proved headroom where all frames have ``lossless_mtu`` bytes.
     any_sizes
@@ -64,23 +66,26 @@ class RowNeeds:
     """
 
     cable: float
+    stored: float
     standard: float | None
     equal_frames: int | None
     any_sizes: int | None
 
 
-def needs_of(link: PausedLink | None, rate: float, cable: float) -> RowNeeds:
-    """Return the bytes that a row needs; ``link`` None: no response time is known.
+def needs_of(assumed: Assumptions, rate: float, cable: float) -> RowNeeds:
+    """Return the bytes that a row of a rate in b/s and a cable in m needs.
 
-    >>> link = Assumptions(cell=254).link(400e9, 300.0)
-    >>> needs_of(link, 400e9, 300.0)
-    RowNeeds(cable=150000.0, standard=207920.0, equal_frames=230378, any_sizes=666242)
+    >>> needs = needs_of(Assumptions(cell=254), 400e9, 300.0)
+    >>> needs.cable, round(needs.stored), round(needs.standard), needs.equal_frames, needs.any_sizes
+    (150000.0, 149675, 207470, 230378, 666242)
     """
-    wire = wire_bytes(rate, cable)
+    link, wire = assumed.link(rate, cable), wire_bytes(rate, cable)
+    stored = assumed.lossless_mtu / (assumed.lossless_mtu + WIRE)  # preambles and gaps take time, and no buffer
     if link is None:
-        return RowNeeds(wire, None, None, None)
+        return RowNeeds(wire, wire * stored, None, None, None)
     return RowNeeds(
-        wire, wire + link.response / 8, covering(link, link.lossless_mtu), covering(link, SMALLEST_FRAME),
+        wire, wire * stored, (wire + link.response / 8) * stored,
+        covering(link, link.lossless_mtu), covering(link, SMALLEST_FRAME),
     )  # fmt: skip
 
 

@@ -50,12 +50,12 @@ def verdict_of(row: BufferRow, needs: RowNeeds, link: PausedLink | None) -> tupl
     xoff = row.xoff
     if row.no_headroom:
         return RowVerdict.IMPOSSIBLE, f"PFC without headroom: {row.no_headroom}", None
-    if xoff < needs.cable:
+    if xoff < needs.stored:
         share = xoff / needs.cable
         reason = f"{share:.2f} of the {needs.cable:,.0f} B on the cable: no peer can stop in time"
         return RowVerdict.IMPOSSIBLE, reason, None
     if link is None or needs.standard is None or needs.equal_frames is None or needs.any_sizes is None:
-        reason = f"more than the {needs.cable:,.0f} B on the cable; give a response time for this rate"
+        reason = f"more than the {needs.stored:,.0f} B of frames on the cable; give a response time for this rate"
         return RowVerdict.NOT_JUDGED, reason, None
     if xoff < needs.equal_frames:
         time = longest_response(link, xoff)

@@ -17,7 +17,7 @@ import numpy as np
 
 from dfcmodel.lossless.guards.watchdogs import Watchdog, check_times, watchdog_time
 from hopflow.checks import format_value, instance, one_number
-from hopflow.results import Result, figure
+from hopflow.results import NotSolvedError, Result, figure
 from hopflow.units import WithUnit, declares, in_units
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ __all__ = ["WatchdogRisk", "recommend_watchdog", "watchdog_risk"]
 MAX_EVENTS = 1000.0
 """Maximum expected events of an interval for which the time paused is computed."""
 YEAR = 365.25 * 86400.0
+MAX_SHARE_NOT_SAID = 0.01
+"""Largest part by which alarms are rarer than those while watching for a summary that has one number for both."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,11 +48,16 @@ class WatchdogRisk(Result):
     watchdog
         Settings of the watchdog.
     alarms
-        Storms declared per second; None if an interval has too many pauses to compute it.
+        Storms declared per second in the long run, in which it also drops and declares none; None if an interval has
+        too many pauses, or restorations are too rare, to compute it.
     bound
-        Upper bound of ``alarms`` for any number of pauses (Chernoff), per second.
+        Upper bound of ``alarms`` and ``watching`` for any number of pauses (Chernoff), per second.
     dropping
-        Fraction of time in which packets are dropped; None as above.
+        Fraction of time in which packets are dropped, in the long run; None as above.
+    watching
+        Storms declared per second if each is restored at once: how soon a watchdog that watches declares one. Where
+        pauses seldom leave an interval free, it hardly declares another one, as it drops all the time: ``alarms`` is
+        then far smaller. None if an interval has too many pauses to compute it.
 
     Examples
     --------
@@ -66,17 +73,20 @@ class WatchdogRisk(Result):
     alarms: float | None
     bound: float
     dropping: float | None
+    watching: float | None
 
     @property
     def worst(self) -> float:
-        """Alarms per second, or if these are not computed, their upper bound."""
-        return self.bound if self.alarms is None else self.alarms
+        """Alarms per second while it watches, or if these are not computed, their upper bound."""
+        return self.bound if self.watching is None else self.watching
 
     def summary(self) -> dict[str, object]:
         """Return the settings, alarms per year, their bound, and the detection time of storms, by name."""
         dog, (low, high) = self.watchdog, self.watchdog.delay
         fraction = "" if dog.fraction == 1.0 else f", intervals paused for at least {dog.fraction:g}"
         alarms = "not computed" if self.alarms is None else f"{self.alarms * YEAR:.4g}"
+        if self.watching is not None and (self.alarms or 0.0) < (1.0 - MAX_SHARE_NOT_SAID) * self.watching:
+            alarms += f", {self.watching * YEAR:.4g} if each storm were restored at once"
         return {
             "polling": f"{dog.period:g} s{fraction}",
             "detection, restoration": f"{float(dog.detection):g} s, {float(dog.restoration):g} s",
@@ -113,34 +123,49 @@ def watchdog_risk(watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType) -> Wat
     >>> patient.alarms < watchdog_risk(Watchdog("100 ms", "200 ms", "1 s"), pauses, gaps).alarms
     True
     """
-    from markov import MarkovChain, stationary
-
     instance("watchdog", watchdog, Watchdog)
     check_times(pauses, gaps)
     Q, on, start = _alternating(pauses, gaps)
     bound = _chernoff(watchdog, Q, on, start)
     bad, every = _intervals(Q, on, watchdog)
     if bad is None:
-        return WatchdogRisk(watchdog, None, bound, None)
-    n, r, m = watchdog.polls, watchdog.good_polls, len(Q)
+        return WatchdogRisk(watchdog, None, bound, None, None)
+    n = watchdog.polls
+
+    def rate_of(pi: Floats) -> float:
+        return float(pi[n - 1] @ bad.sum(axis=1)) / watchdog.period
+
+    watching = rate_of(_counter_probabilities(every, [(bad, n)]))
+    try:
+        quiet = _whole_intervals(Q, ~on, watchdog, every)
+        pi = _counter_probabilities(every, [(bad, n), (quiet, watchdog.good_polls)])
+    except NotSolvedError:  # restorations underflow
+        return WatchdogRisk(watchdog, None, bound, None, watching)
+    return WatchdogRisk(watchdog, rate_of(pi), bound, float(pi[n:].sum()), watching)
+
+
+def _counter_probabilities(every: Floats, stages: list[tuple[Floats, int]]) -> Floats:
+    """Return the stationary probabilities, [counter, phase], of stages that follow each other in a circle.
+
+    A stage counts consecutive intervals of one kind, given by their probabilities, and ends at a number of them; any
+    other interval begins its count again.
+    """
     import scipy.sparse as sp
 
-    quiet, blocks = _whole_intervals(Q, ~on, watchdog, every), sp.lil_matrix(((n + r) * m, (n + r) * m))
-    for k in range(n + r):
-        # counters of bad intervals 0 .. n - 1, then of those without a pause 0 .. r - 1 while dropping
-        onward = bad if k < n else quiet
-        back = every - onward
-        after = k + 1 if k < n + r - 1 else 0
-        first = 0 if k < n else n
-        rows = slice(k * m, (k + 1) * m)
-        blocks[rows, after * m : (after + 1) * m] += onward
-        blocks[rows, first * m : (first + 1) * m] += back
+    from markov import MarkovChain, stationary
+
+    m, total = len(every), sum(count for _, count in stages)
+    blocks = sp.lil_matrix((total * m, total * m))
+    first = 0
+    for counted, count in stages:
+        for k in range(first, first + count):
+            rows, after = slice(k * m, (k + 1) * m), (k + 1) % total
+            blocks[rows, after * m : (after + 1) * m] += counted
+            blocks[rows, first * m : (first + 1) * m] += every - counted
+        first += count
     generator = sp.csr_matrix(blocks)
     generator = generator - sp.diags(np.asarray(generator.sum(axis=1)).ravel())
-    answer = stationary(MarkovChain(generator))
-    pi = np.asarray(answer.pi).reshape(n + r, m)
-    rate = float(pi[n - 1] @ bad.sum(axis=1)) / watchdog.period
-    return WatchdogRisk(watchdog, rate, bound, float(pi[n:].sum()))
+    return np.asarray(stationary(MarkovChain(generator)).pi).reshape(total, m)
 
 
 @declares(within="time", pollings="time", fraction="share")
@@ -153,7 +178,7 @@ def recommend_watchdog(
     pollings: Sequence[Given] = ("10 ms", "20 ms", "50 ms", "100 ms", "200 ms", "400 ms"),
     fraction: WithUnit = 1.0,
 ) -> WatchdogRisk:
-    """Return the slowest polling that detects storms ``within`` s at few false alarms; ValueError if none does.
+    """Return the slowest polling that detects storms ``within`` s at few false alarms while it watches, or ValueError.
 
     Parameters
     ----------
@@ -162,7 +187,7 @@ def recommend_watchdog(
     within
         Every lasting storm is detected within this time, s.
     alarms_per_year
-        Maximum number of false alarms of one queue per year.
+        Maximum number of false alarms of one queue per year in which it watches (`WatchdogRisk.watching`).
     pollings
         Possible times between polls; the longest sufficient time is chosen, as polls cost time.
     fraction

@@ -179,20 +179,15 @@ def watch_packets(
     watch = Stopwatch()
     records, declared = watch_engine(plan)
     run = trajectory(plan, records, watch.seconds())
-    pauses = [
-        (q, c, begin + delay, last + delay)
-        for p, times in faults.items()
-        for q, c, delay in plan.faulty_pauses(p)
-        for begin, last in times
-    ]
-    endless = [(q, c, begin, math.inf) for _, q, c, begin in plan.storms()]
+    pauses = [(q, c, begin, last) for _, q, c, begin, last in plan.fault_pauses()]
+    temporary = [pause for pause in pauses if pause[3] < math.inf]
     storms_of: dict[int, list[tuple[float, float, int]]] = {}
     for row in declared:
         storm = float(row["declared"]), float(row["restored"]), int(row["dropped"])
         storms_of.setdefault(int(row["watchdog"]), []).append(storm)
     guards = [PortGuard(plan, q, c, watchdog, storms_of.get(n, [])) for n, (q, c) in enumerate(ports)]
-    alarms = [alarm for guard in guards for alarm in guard.alarms([*pauses, *endless])]
-    missed = [storm for guard in guards for storm in guard.find_missed(pauses)]
+    alarms = [alarm for guard in guards for alarm in guard.alarms(pauses)]
+    missed = [storm for guard in guards for storm in guard.find_missed(temporary)]
     return WatchdogRun(watchdog, tuple(sorted(alarms, key=lambda alarm: alarm.declared)), tuple(missed), run)
 
 
@@ -215,8 +210,12 @@ def _parse_storms(
         if not seconds or {len(pair) for pair in seconds} != {2}:
             raise ValueError(f"{subject} = {intervals!r}: must be pairs of begin and end, s")
         times = np.asarray([number(subject, pair, at_least=0.0) for pair in seconds])
-        if (np.diff(times.ravel()) <= 0.0).any():
-            raise ValueError(f"{subject}: each must begin before its end, after the last")
+        if (wrong := np.flatnonzero(np.diff(times.ravel()) <= 0.0)).size:
+            n, starts_late = divmod(int(wrong[0]), 2)
+            begin, end = times[n + starts_late]
+            must = f"after the end of the one before, {times[n, 1]:g} s" if starts_late else "before its end"
+            hint = "pauses that are renewed before they end are one interval" if starts_late else "both in s"
+            raise ValueError(f"{subject}: interval {begin:g} to {end:g} s: must begin {must}; {hint}")
         if times[-1, 0] >= run_time:
             limit = f"the end of the run, duration = {run_time:g} s"
             msg = f"must begin before {limit}; times in ms need their unit: '200 ms'"

@@ -14,7 +14,7 @@ from dfcmodel.network.demands.exchanges import NONE
 from dfcmodel.network.flows import Flows
 from dfcmodel.network.links import Column, Links
 from hopflow.checks import file_path, one_number
-from hopflow.text_files import compression_hint
+from hopflow.text_files import compression_hint, stand_in_hint
 from hopflow.units import PACKET_SIZE, PacketUnits, whole_packets
 
 __all__ = [
@@ -87,17 +87,20 @@ def read_text(path: str | os.PathLike[str], max_bytes: int = MAX_FILE_BYTES) -> 
     Raises
     ------
     ValueError
-        Naming the file, if it is larger or not UTF-8.
+        Naming the file, if it is larger, not UTF-8, or stands in for another file.
     OSError
         When it cannot be read.
     """
     name = f"{file_path('path', path)}"
     content = read_bytes(path, max_bytes)
     try:
-        return content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"byte {error.start}: must be a text in UTF-8{compression_hint(content)}"
         raise ValueError(f"path = {name!r}, {message}") from None
+    if hint := stand_in_hint(text):
+        raise ValueError(f"path = {name!r}: {hint}")
+    return text
 
 
 def read_bytes(path: str | os.PathLike[str], max_bytes: int = MAX_FILE_BYTES) -> bytes:

@@ -101,11 +101,11 @@ def _lay_out_ingresses(
 
 def storms_of(plan: PacketPlan, arrays: dict[str, Any]) -> list[Event]:
     """Return the events by which ports with a fault pause others, and resume them if the fault ends."""
-    storms = [(*storm, True) for storm in plan.storms()] + plan.fault_messages()
-    if not storms:
+    messages = plan.fault_messages()
+    if not messages:
         return []
     queue, lanes = arrays["port"]["queue"], class_lanes(plan, arrays["hop"], arrays["lane"])
     return [
         Event(int(queue[q]), time, -1 - p, PAUSE if pause else RESUME, q, lanes.get((q, priority), -1))
-        for p, q, priority, time, pause in storms
+        for p, q, priority, time, pause in messages
     ]

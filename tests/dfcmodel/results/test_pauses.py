@@ -294,7 +294,8 @@ def test_origins_are_judged_at_the_time_of_each_pause() -> None:
     run = simulate(dfc.Scenario("pauses", links, flows, duration=0.1), level="fluid")
     place = {link.name: n for n, link in enumerate(links)} | {"host of 9": -10}
     rows = [
-        (place[link], place[by], priority, begin, end, 0) for (link, by, priority, begin, end), _ in PAUSE_ROWS.values()
+        (place[link], place[by], priority, 0, begin, end, 0)
+        for (link, by, priority, begin, end), _ in PAUSE_ROWS.values()
     ]
     found = dfc.pause_propagation(replace(run, paused=np.array(rows, dtype=run.paused.dtype)))
     expected = {"2": 0.0, "3": 0.0}

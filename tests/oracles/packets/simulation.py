@@ -176,9 +176,6 @@ class Simulation:
             self.at(float(plan.stops[f]), key, partial(end_source, self, f))
         for clock in plan.clocks:
             begin_clock(self, clock)
-        for p, q, priority, time in plan.storms():
-            asks = partial(self.queues[q].receive_message, (-1 - p, priority), True)
-            self.at(time, -1 - p, asks)
         for p, q, priority, time, pause in plan.fault_messages():
             asks = partial(self.queues[q].receive_message, (-1 - p, priority), pause)
             self.at(time, -1 - p, asks)

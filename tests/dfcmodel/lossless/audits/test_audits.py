@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import math
 import shutil
 
 import pytest
@@ -24,6 +25,7 @@ from dfcmodel.lossless import (
 from dfcmodel.lossless.audits.orders import copies, falling_pairs, flat_rates, grain_of
 from dfcmodel.lossless.audits.rate_lines import density, line_of
 from dfcmodel.lossless.audits.switch_chips import census_lines, census_range, chip_lines
+from dfcmodel.lossless.audits.verdicts import INSUFFICIENT
 from dfcmodel.lossless.paused.published import SN4280
 from dfcmodel.lossless.results import RowVerdict
 from tests.option_objects import grouped
@@ -42,10 +44,12 @@ def need(**given) -> int:
 
 
 def test_the_verdicts_of_one_row_change_where_the_proved_headrooms_are() -> None:
-    assert verdict(149_999)[0] is RowVerdict.IMPOSSIBLE
-    assert verdict(150_000)[0] is RowVerdict.BELOW_STANDARD
-    assert verdict(150_000 + 57_919)[0] is RowVerdict.BELOW_STANDARD
-    assert verdict(150_000 + 57_920)[0] is RowVerdict.FASTER_PEER
+    cable, response = 150_000, 57_920
+    stored, standard = (math.ceil(wire * 9216 / 9236) for wire in (cable, cable + response))
+    assert verdict(stored - 1)[0] is RowVerdict.IMPOSSIBLE
+    assert verdict(stored)[0] is RowVerdict.BELOW_STANDARD
+    assert verdict(standard - 1)[0] is RowVerdict.BELOW_STANDARD
+    assert verdict(standard)[0] is RowVerdict.FASTER_PEER
     equal, free = need(), need(small_packets=1)
     assert verdict(equal - 1, cell=192)[0] is RowVerdict.FASTER_PEER
     assert verdict(equal, cell=192) == (RowVerdict.SOME_SIZES, 9216)
@@ -55,6 +59,18 @@ def test_the_verdicts_of_one_row_change_where_the_proved_headrooms_are() -> None
     counted = headroom("400Gbps", "300m").bytes
     assert verdict(counted - 1)[0] is RowVerdict.FASTER_PEER
     assert verdict(counted)[0] is RowVerdict.FULL_SIZE  # no cell known: small frames are not judged
+
+
+@pytest.mark.parametrize("lossless_mtu", [256, 1024, 4096, 9216])
+@pytest.mark.parametrize("cable", ["5m", "7km", "80km", "189km"])
+def test_a_row_with_the_proved_headroom_is_sufficient(cable: str, lossless_mtu: int) -> None:
+    """On long cables preambles and gaps, which are not stored, take more bytes of time than response and frames."""
+    metres = float(cable.removesuffix("m").replace("k", "e3"))
+    proved = headroom("400Gbps", cable, 9216, lossless_mtu).bytes
+    rows = [BufferRow(400e9, metres, xoff) for xoff in (proved - 1, proved)]
+    below, enough = audit_headroom(rows, lossless_mtu=lossless_mtu).rows
+    assert below.verdict in INSUFFICIENT
+    assert enough.verdict is RowVerdict.FULL_SIZE
 
 
 def test_a_row_that_no_peer_suffices_for_needs_smaller_frames() -> None:
@@ -89,7 +105,7 @@ def test_the_response_that_a_short_row_covers_is_the_longest() -> None:
 
 
 def test_a_rate_without_a_standard_is_judged_by_its_cable_only() -> None:
-    rows = [BufferRow(1.6e12, 100.0, 199_999), BufferRow(1.6e12, 100.0, 600_000)]
+    rows = [BufferRow(1.6e12, 100.0, 199_566), BufferRow(1.6e12, 100.0, 600_000)]
     assert [each.verdict for each in audit_headroom(rows).rows] == [
         RowVerdict.IMPOSSIBLE,
         RowVerdict.NOT_JUDGED,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, PFC, Flow, Packets, Pause, simulate
+from dfcmodel import CBR, PFC, Flow, Packets, Pause, Scenario, chain, pause_propagation, simulate
 from dfcmodel.lossless import (
     Watchdog,
     recommend_watchdog,
@@ -88,6 +88,38 @@ def test_pauses_in_every_interval_are_never_restored() -> None:
     dog, pauses, gaps = Watchdog(0.1, 0.1, 0.1), PhaseType.exponential(10.0), PhaseType.exponential(200.0)
     assert watchdog_risk(dog, pauses, gaps).dropping == pytest.approx(1.0, abs=1e-6)
     assert simulate_watchdog(dog, pauses, gaps, polls=1000, seed=1)[1] > 0.99
+
+
+def test_a_watchdog_that_always_drops_is_not_recommended() -> None:
+    """It declares one storm, which is never restored: no alarms in the long run, and nothing passes."""
+    pauses, gaps = PhaseType.exponential(1 / 0.18), PhaseType.exponential(1 / 0.02)
+    dog = Watchdog(0.2, 0.4, 0.4)
+    risk = watchdog_risk(dog, pauses, gaps)
+    assert simulate_watchdog(dog, pauses, gaps, polls=1000, seed=1)[0] == 1
+    assert risk.dropping == pytest.approx(1.0)
+    assert risk.alarms < 1e-8 < risk.watching <= risk.bound
+    # at a poll in a pause, 0.9 of all, the next interval is bad with probability q; alarms are every second of a run
+    q = np.exp(-0.2 / 0.18)
+    assert risk.watching == pytest.approx(0.9 * q**2 / (1.0 + q) / 0.2, rel=1e-9)
+    assert "if each storm were restored at once" in risk.summary()["false alarms per year"]
+    with pytest.raises(ValueError, match="no setting fulfils both"):
+        recommend_watchdog(pauses, gaps, within="1 s")
+
+
+def test_alarms_are_those_of_the_time_in_which_a_watchdog_watches() -> None:
+    dog, pauses = Watchdog(0.1, 0.2, 0.4, 0.8), PhaseType.exponential(10.0)
+    risk = watchdog_risk(dog, pauses, GAPS)
+    assert risk.alarms / (1.0 - risk.dropping) == pytest.approx(risk.watching, rel=0.2)
+    assert risk.watching <= risk.bound
+
+
+def test_restorations_too_rare_for_the_solver_are_not_computed() -> None:
+    phases = [PhaseType.erlang(50, mean=mean) for mean in (0.18, 0.02)]
+    risk = watchdog_risk(Watchdog("200 ms", "400 ms", "400 ms"), *phases)
+    assert risk.alarms is None
+    assert risk.dropping is None
+    assert 0.0 < risk.watching <= risk.bound
+    assert "not computed" in risk.summary()["dropping"]
 
 
 def test_the_paused_time_of_an_interval_is_bounded_where_it_is_not_computed() -> None:
@@ -216,6 +248,38 @@ def test_times_of_storms_may_have_units() -> None:
     (plain,) = watch_packets(scenario, DOG, storms={"2->3": [storm]}).alarms
     (alarm,) = watch_packets(scenario, DOG, storms={"2->3": [("200 ms", "0.6 s")]}).alarms
     assert alarm == plain
+
+
+# Faults in the results of the run.
+
+
+def paused_chain(duration: float = 1.0) -> Scenario:
+    """Return three links with a flow from a host that obeys pauses; a fault of the last link stops all."""
+    links = chain(4, rate=1e3, delay=1e-3, buffer=2000, discipline=Pause(high=20, low=10))
+    flow = Flow("a", (1, 2, 3, 4), CBR(900.0), host="nic")
+    return Scenario("chain", links, [flow], duration=duration)
+
+
+def test_pauses_by_faults_are_pauses_of_the_run() -> None:
+    """The pauses begin at the faulty port, not at the queue that fills before it."""
+    faults = {"3->4": [(0.2, 0.5), (0.6, 0.7)]}
+    run = watch_packets(paused_chain(), Watchdog(0.5, 1.0, 1.0), storms=faults).run
+    table = run.pauses().to_pandas()
+    by_faults, others = table[table.fault], table[~table.fault]
+    assert list(zip(by_faults.link, by_faults.by, strict=True)) == [("2->3", "3->4")] * 2
+    np.testing.assert_allclose(by_faults[["begin", "end"]], [[0.201, 0.501], [0.601, 0.701]])
+    assert set(zip(others.link, others.by, strict=True)) == {("1->2", "2->3")}
+    assert "2 by faults, on 2 links; longest chain at a time: 1->2, 2->3, 3->4" in run.summary()["pauses"]
+    assert list(pause_propagation(run).origins) == ["3"]
+
+
+@pytest.mark.parametrize("storm", [(0.2, 1.0), (0.2, 5.0), (0.0, 0.9985)])
+def test_links_that_a_fault_stops_are_not_deadlocked(storm) -> None:
+    run = watch_packets(paused_chain(), Watchdog(5.0, 10.0, 10.0), storms={"3->4": [storm]}).run
+    assert run.delivered[0, -1] == run.delivered[0, 60]
+    assert run.deadlock is None
+    assert run.storm is None
+    assert run.status.label == "completed"
 
 
 def test_an_endless_storm_is_never_restored() -> None:
