@@ -18,8 +18,8 @@ import numpy as np
 
 from benchmarks.shipped.builds import Unit
 from dfcmodel import NativeRule, conformance
-from dfcmodel.sharing.suites.cases import NotJudged, Observation
-from dfcmodel.sharing.suites.connections import connect, lose_at, slow_start_to
+from dfcmodel.sharing.suites.cases import NotJudged
+from dfcmodel.sharing.suites.connections import connect
 from dfcmodel.sharing.suites.fed_connections import Connection
 from dfcmodel.sharing.suites.incidents import BottleneckPath, PathSamples, sample_path
 from dfcmodel.sharing.suites.judging import FAILED, SuiteVerdict, judge_suite
@@ -42,10 +42,6 @@ LONGEST_RUN = 4000.0
 """Time until which a case can wait for an event, s."""
 SUITES = "rfc5681", "rfc9438", "incidents"
 """Suites whose cases a connection can be put through; `robustness` changes units and sizes of packets."""
-STEPS = 20
-"""ACKs, or round trips, over which growth is averaged."""
-LONG_RTTS = (2.0, 5.0)
-"""Round-trip times, s: that of `largest-growth`, and one at which W_cubic(t + RTT) exceeds two windows."""
 SAMPLE, SETTLED, REDUCTION, SHOWN = 4e-3, 5.0, 0.95, 6
 """Of the comparison on a path: time between samples, and from which on the window is averaged, s; ratio of two windows
 below which the window was reduced; number of reductions whose values are shown."""
@@ -288,12 +284,7 @@ def compare_cases(rule: NativeRule, program: Program) -> Iterator[tuple[str, str
                 equal += 1
                 continue
             witness = "agrees" if agrees else "disagrees" if second.is_judged else "cannot show it"
-            text = describe(second)
-            if agrees and (average := AVERAGES.get(verdict.name)):
-                averages = list(average(program))
-                text += "".join(f"; {observation.event} {observation.found:.3g}" for observation in averages)
-                witness = "disagrees" if all(map(verdict.case.holds, averages)) else witness
-            yield verdict.name, describe(verdict), text, witness
+            yield verdict.name, describe(verdict), describe(second), witness
         yield f"{adapter.suite.name}, {equal} other cases", "no failure", "no failure", "agrees"
 
 
@@ -302,34 +293,6 @@ def describe(verdict: SuiteVerdict) -> str:
     if not verdict.is_judged:
         return f"{verdict.verdict}: {verdict.reason}"
     return f"{verdict.verdict}: {verdict.found}, expected {verdict.expected}, {verdict.event}"
-
-
-def average_over_acks(program: Any) -> Iterator[Observation]:
-    """Yield the largest growth per ACK over several ACKs, where `largest-growth` observes each."""
-    for rtt in LONG_RTTS:
-        connection = connect(program, rtt)
-        lose_at(connection, 400.0)
-        end, windows = connection.now + 30.0, [connection.window]
-        while connection.now < end:
-            connection.ack()
-            windows.append(connection.window)
-        growth = np.array(windows[STEPS:]) - windows[:-STEPS]
-        yield Observation(f"over {STEPS} ACKs at {rtt:g} s", 0.5, float(growth.max()) / STEPS)
-
-
-def average_over_round_trips(program: Any) -> Iterator[Observation]:
-    """Yield the growth per round trip over several round trips, where `alpha-one` observes each."""
-    connection = connect(program, 0.01)
-    before, _ = lose_at(connection, 40.0)
-    slow_start_to(connection, before + 1.0)
-    window = connection.window
-    for _ in range(STEPS):
-        connection.ack_round_trip()
-    yield Observation(f"over {STEPS} round trips", 1.0, (connection.window - window) / STEPS)
-
-
-AVERAGES = {"rfc9438/largest-growth": average_over_acks, "rfc9438/alpha-one": average_over_round_trips}
-"""Averages by cases that observe single steps, where windows that grow by whole packets step by one or not at all."""
 
 
 def compare_paths(rule: NativeRule, program: Program) -> Iterator[tuple[str, str, str, str]]:

@@ -186,8 +186,9 @@ def note_losses(s: Any, q: Any, e: Any) -> Any:
 
 def congestion_signals(s: Any, q: Any, e: Any, rate: Any) -> Any:
     """Update latest signals, rounds, the bandwidth, and once per round short-term bounds (Sect. 5.5.10.3)."""
-    starts = 1.0 if e.prior_delivered >= s.loss_round_delivered else 0.0
-    begins = 1.0 if e.acked > 0.0 and e.prior_delivered >= s.next_round_delivered else 0.0
+    sampled = e.acked > 0.0 and e.interval > 0.0  # rounds are those of packets whose transmission is known
+    starts = 1.0 if sampled and e.prior_delivered >= s.loss_round_delivered else 0.0
+    begins = 1.0 if sampled and e.prior_delivered >= s.next_round_delivered else 0.0
     max_bw = max(s.bw_now, s.bw_before)
     limited = is_limited(s, e)
     lost_from = e.delivered if starts > 0.0 else s.loss_round_delivered

@@ -198,7 +198,7 @@ class BBRv1(DeliveryRule):
 
 def bottleneck(s: Any, q: Any, e: Any, rate: Any) -> Any:
     """Count rounds, and update the windowed maximum of the rate (K. Nichols's filter, as in Linux)."""
-    begins = 1.0 if e.acked > 0.0 and e.prior_delivered >= s.next_round_delivered else 0.0
+    begins = 1.0 if e.acked > 0.0 and e.interval > 0.0 and e.prior_delivered >= s.next_round_delivered else 0.0
     now = s.round_count + begins
     s = s._replace(round_start=begins, round_count=now)
     if begins > 0.0:

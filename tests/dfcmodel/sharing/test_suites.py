@@ -16,7 +16,7 @@ from dfcmodel.sharing.bbr_conformances import judge
 from dfcmodel.sharing.suites.cases import Observation, Suite, SuiteCase, Tolerance
 from dfcmodel.sharing.suites.connections import connect, lose_at
 from dfcmodel.sharing.suites.index import SUITES
-from dfcmodel.sharing.suites.judging import judge_suite
+from dfcmodel.sharing.suites.judging import SuiteVerdict, judge_case, judge_suite
 from dfcmodel.sharing.suites.known_deviations import known_of_own_rules
 from dfcmodel.sharing.suites.reports import write_junit, write_page
 from dfcmodel.sharing.suites.results import SuiteConformance
@@ -226,6 +226,38 @@ class NoRoundTrip(CUBIC):
         return CUBIC.on_ack(s, q, e._replace(rtt=0.0))
 
 
+class PacketsState(NamedTuple):
+    """The state of CUBIC with its window in packets, and the window in whole packets in its place."""
+
+    cwnd: float
+    ssthresh: float
+    exact: Any
+
+
+class WholePackets(CUBIC):
+    """Report windows in whole packets, rounded down."""
+
+    @classmethod
+    def start(cls, rtt: float) -> Any:
+        return cls._rounded(CUBIC().start(rtt))
+
+    @classmethod
+    def on_ack(cls, s: Any, q: Any, e: Any) -> Any:
+        return cls._rounded(CUBIC.on_ack(s.exact, q, e))
+
+    @classmethod
+    def on_loss(cls, s: Any, q: Any, e: Any) -> Any:
+        return cls._rounded(CUBIC.on_loss(s.exact, q, e))
+
+    @classmethod
+    def on_timeout(cls, s: Any, q: Any, e: Any) -> Any:
+        return cls._rounded(CUBIC.on_timeout(s.exact, q, e))
+
+    @staticmethod
+    def _rounded(exact: Any) -> Any:
+        return PacketsState(float(math.floor(exact.cwnd)), exact.ssthresh, exact)
+
+
 class KeptPause(CUBIC):
     """Take pauses out of the time of a stage, also those before it."""
 
@@ -323,6 +355,33 @@ def test_counts_of_acknowledged_bytes_are_congestion_avoidance(rule: WindowRule)
     assert growth[-1] in (9.0, 10.0)
     if isinstance(rule, ResetCount):
         assert growth[0] == 0.0
+
+
+def verdict_of(rule: WindowRule, case: str) -> SuiteVerdict:
+    """Return the verdict of a case of `rfc9438` on a rule."""
+    (chosen,) = [each for each in SUITES["rfc9438"](rule).cases if each.id == case]
+    return judge_case("rfc9438", chosen, rule, {})
+
+
+@pytest.mark.parametrize("case", ["largest-growth", "alpha-one"])
+def test_windows_in_whole_packets_grow_as_the_rfc_says(case: str) -> None:
+    """A single ACK adds a packet, and a single round trip none or two."""
+    verdict = verdict_of(WholePackets(), case)
+    assert verdict.verdict == "passed", verdict
+
+
+@pytest.mark.parametrize(("share", "passes"), [(0.5, True), (0.52, False)])
+def test_twenty_acks_tell_a_growth_above_half_a_packet(share: float, passes: bool) -> None:
+    class Steep(CUBIC):
+        """Grow by ``share`` of a packet at every ACK above ssthresh, up to 500 packets."""
+
+        @staticmethod
+        def on_ack(s: Any, q: Any, e: Any) -> Any:
+            if s.cwnd < s.ssthresh:
+                return CUBIC.on_ack(s, q, e)
+            return s._replace(cwnd=max(s.cwnd, min(s.cwnd + share, 500.0)))
+
+    assert (verdict_of(Steep(), "largest-growth").verdict == "passed") == passes
 
 
 @pytest.mark.parametrize(("rate", "passes"), [(0.84, False), (0.87, True), (1.13, True), (1.17, False)])
@@ -492,7 +551,7 @@ def test_reports(tmp_path: Path) -> None:
     xml, page = tmp_path / "junit.xml", tmp_path / "report.html"
     write_junit(result, xml)
     suite = ET.parse(xml).getroot()[0]
-    assert suite.get("name") == "rfc9438@2"
+    assert suite.get("name") == "rfc9438@3"
     failures = [case.get("name") for case in suite if case.find("failure") is not None]
     assert failures == [verdict.case.id for verdict in result.failures]
     assert suite.get("failures") == str(len(failures))

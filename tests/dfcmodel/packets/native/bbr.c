@@ -139,8 +139,9 @@ static void note_losses(bbr *s, const sample *e) {
 }
 
 static void congestion_signals(bbr *s, const sample *e, double rate) {
-  int starts = e->prior_delivered >= s->loss_round_delivered;
-  int begins = e->acked > 0.0 && e->prior_delivered >= s->next_round_delivered;
+  int sampled = e->acked > 0.0 && e->interval > 0.0;
+  int starts = sampled && e->prior_delivered >= s->loss_round_delivered;
+  int begins = sampled && e->prior_delivered >= s->next_round_delivered;
   if (rate >= maximum(s->bw_now, s->bw_before) || !is_limited(s, e)) s->bw_now = maximum(s->bw_now, rate);
   s->bw_latest = maximum(s->bw_latest, rate);
   s->inflight_latest = maximum(s->inflight_latest, e->delivered - e->prior_delivered);

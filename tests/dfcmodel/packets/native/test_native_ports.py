@@ -25,9 +25,12 @@ from dfcmodel import (
     cc_header,
     compare,
 )
+from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.packets.simulation import simulate_packets
 from dfcmodel.recoveries import RackRecovery
 from dfcmodel.results import Trajectory
+from dfcmodel.sharing.bbr_observations import LINK
+from dfcmodel.sharing.bbr_observations import Path as BottleneckPath
 from hopflow.results import same
 from responsefn import BBR, CUBIC, DeliveryRule, NewReno
 from tests.dfcmodel.packets.native.conftest import RUST_OPTIONS, find, run
@@ -119,6 +122,17 @@ def test_a_port_equals_its_rule_on_a_hundred_drawn_networks(source, compiler, na
         assert_equal(one, drawn.run(port, port))
         events += int(one.loss_events.sum() + one.timeouts.sum())
     assert events > 1000
+
+
+def test_a_port_of_bbr_equals_its_rule_where_the_bandwidth_falls(native) -> None:
+    """On the path of a case of the draft, up to the first timeout."""
+    path = BottleneckPath(rate=5000.0, rtt=0.04, buffer=200, elements=(RateTrace(LINK, (0.0, 4.0), (5000.0, 500.0)),))
+    by_rule, by_port = (
+        simulate_packets(path.scenario(rule), Packets(seed=1, recovery=RackRecovery()), duration=4.8, sample=0.004)
+        for rule in (BBR(), native("bbr.c"))
+    )
+    assert_equal(by_rule, by_port)
+    assert (by_rule.timeouts[0], by_rule.loss_events[0] > 0) == (0, True)
 
 
 def test_a_port_shares_a_path_with_its_rule_as_two_of_the_rule_do(native) -> None:

@@ -164,6 +164,14 @@ def test_a_crash_in_runs_that_cases_share_ends_all(native: Native) -> None:
     }
 
 
+def test_a_port_of_bbr_follows_a_decrease_of_the_bandwidth_in_which_timers_expire(native: Native) -> None:
+    """Data that were lost at a timeout and arrive later begin no round trips."""
+    case = SUITES["bbr-draft"](CUBIC()).cases[15]
+    assert case.expectation == "Decreasing bandwidth 10x"
+    verdict = judge_case("bbr-draft", case, native("bbr.c"), {})
+    assert verdict.verdict == "passed", verdict
+
+
 @pytest.mark.parametrize(
     ("definitions", "reason"),
     [

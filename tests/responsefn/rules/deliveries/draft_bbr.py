@@ -121,16 +121,17 @@ class DraftBBR:
             self.start_probe_down(e)
 
     def update_congestion_signals(self, e: Any, rate: float) -> None:
-        # UpdateLatestDeliverySignals
+        # UpdateLatestDeliverySignals; Linux returns before it for `rs->interval_us <= 0 || !rs->acked_sacked`
+        is_sample = e.interval > 0.0 and e.acked > 0.0
         self.loss_round_start = 0.0
         self.bw_latest = max(self.bw_latest, rate)
         self.inflight_latest = max(self.inflight_latest, e.delivered - e.prior_delivered)
-        if e.prior_delivered >= self.loss_round_delivered:
+        if is_sample and e.prior_delivered >= self.loss_round_delivered:
             self.loss_round_delivered = e.delivered
             self.loss_round_start = 1.0
-        # UpdateRound
+        # UpdateRound, by packet.delivered of an acknowledged packet
         self.round_start = 0.0
-        if e.acked > 0.0 and e.prior_delivered >= self.next_round_delivered:
+        if is_sample and e.prior_delivered >= self.next_round_delivered:
             self.start_round(e)
             self.round_count += 1.0
             self.rounds_since_probe_up += 1.0

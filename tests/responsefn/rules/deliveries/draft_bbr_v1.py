@@ -62,7 +62,7 @@ class DraftBBRv1:
 
     def update_btl_bw(self, e: Any, rate: float) -> None:
         self.round_start = 0.0
-        if e.acked > 0.0 and e.prior_delivered >= self.next_round_delivered:
+        if e.acked > 0.0 and e.interval > 0.0 and e.prior_delivered >= self.next_round_delivered:
             self.next_round_delivered = e.delivered
             self.round_count += 1.0
             self.round_start = 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import pytest
 
@@ -117,6 +118,17 @@ def test_what_linux_adds_is_zero_unless_given() -> None:
     assert more.on_delivery(later, more.params, SEEN).cwnd == 2 * 20.0 + 3.0 + 3.0
 
 
+@pytest.mark.parametrize("rule", [BBR(), RULE_BBR_V1], ids=repr)
+def test_a_round_trip_begins_with_a_packet_whose_transmission_is_known(rule: Any) -> None:
+    """Data that were lost at a timeout and arrive later have no sample: `interval` is 0, and all is delivered before."""
+    state = rule.State()._replace(next_round_delivered=100.0, min_rtt=0.03)
+    late = SEEN._replace(acked=5.0, delivered=105.0, prior_delivered=105.0)
+    after = rule.on_delivery(state, rule.params, late)
+    assert (after.round_count, after.round_start, after.next_round_delivered) == (0.0, 0.0, 100.0)
+    after = rule.on_delivery(after, rule.params, late._replace(delivered=110.0, interval=0.03))
+    assert (after.round_count, after.round_start, after.next_round_delivered) == (1.0, 1.0, 110.0)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_acks_that_run_ahead_are_counted_as_in_tcp_bbr(seed: int) -> None:
     """bbr_update_ack_aggregation, written once more: two slots of five round trips, epochs that end with the lead."""
@@ -137,7 +149,8 @@ def test_acks_that_run_ahead_are_counted_as_in_tcp_bbr(seed: int) -> None:
         acked += count
         slots[index] = max(slots[index], min(acked - expected, 60))
         begun = state.next_round_delivered if begins else -1.0
-        seen = SEEN._replace(time=time, acked=float(count), prior_delivered=begun)
+        # shorter than the minimum RTT: a sample without a rate
+        seen = SEEN._replace(time=time, acked=float(count), prior_delivered=begun, interval=1e-6)
         state = rule.on_delivery(state._replace(cwnd=60.0), rule.params, seen)
         assert (state.extra_acked_now, state.extra_acked_before) == (slots[index], slots[1 - index])
     assert max(slots) > 5.0
