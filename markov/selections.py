@@ -126,7 +126,9 @@ def _refuse_numeric_truths(chain: MarkovChain, members: Any, name: str) -> None:
     """Raise ValueError for one 0 or 1 per state: truth values as numbers, which would be read as the states 0 and 1."""
     if isinstance(members, (set, frozenset)) or not 1 < len(members) == chain.size:
         return
-    if all(isinstance(member, Real) and type(member) is not bool and member in (0, 1) for member in members):
+    if any(isinstance(member, bool) for member in members):
+        return
+    if all(isinstance(member, Real) and member in (0, 1) for member in members):
         advice = "one 0 or 1 per state: truth values must be bool, .astype(bool), and a set of states {0, 1}"
         raise ValueError(f"{name} = {format_value(members)}: {advice}")
 

@@ -294,7 +294,7 @@ def _validate_matrix(P: Any) -> sp.csr_matrix:
         row = int(np.searchsorted(matrix.indptr, k, side="right")) - 1
         entry = f"P[{row}, {matrix.indices[k]}] = {matrix.data[k]:g}"
         raise ValueError(f"{entry}: probabilities must be in 0 .. 1")
-    sums = np.asarray(matrix.sum(axis=1)).ravel()
+    sums: Vector = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
     row = int(np.argmax(np.abs(sums - 1.0)))
     columns = np.asarray(matrix.sum(axis=0)).ravel()
     transposed = bool((np.abs(columns - 1.0) <= ROW_SUM_TOLERANCE).all())
