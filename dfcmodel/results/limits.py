@@ -23,6 +23,7 @@ from dfcmodel.network.drop_causes import AT_RANDOM
 from dfcmodel.network.elements.losses import Policer
 from dfcmodel.network.endpoints.sources import OnOff
 from dfcmodel.network.flows import DEFAULT_MAX_WINDOW, has_window
+from dfcmodel.network.followers import waits_of
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.notifications import follows_telemetry, needs_marks
@@ -471,26 +472,32 @@ def _part_filled(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _steps_at_once(run: Any) -> tuple[str, ...]:
-    """Return () or one message: flows that wait for others, and start before an earlier flow of their pair has left.
+    """Return () or one message: flows of a collective that start before an earlier flow of their pair has left.
 
     In a ring a host waits for the message that it receives, not for its own. The two meet where its link is slower than
-    the one before, or where it begins late. A flow has left at the latest when it is complete; the round trip of a
-    packet allows for what is on the way.
+    the one before, or where it begins late. Left out are flows that wait for a flow of their own host, and hosts with
+    several flows that wait for nothing, such as those of several jobs. A flow has left at the latest when it is
+    complete; the round trip of a packet allows for what is on the way.
     """
     scenario = run.scenario
-    waits = scenario.table.waits
-    if not waits.any() or run.started is None:
+    follower, awaited, _ = waits_of(scenario.table)
+    if not len(follower) or run.started is None:
         return ()
-    routes = scenario.routes
-    last = routes.places[routes.begin + np.bincount(routes.flow, minlength=len(waits)) - 1]
-    order = np.lexsort((run.started, last, routes.first))
+    routes, flows = scenario.routes, len(scenario.table)
+    host, last = routes.first, routes.places[routes.begin + routes.counts - 1]
+    waits, waits_for_own = (
+        np.bincount(followers, minlength=flows) > 0
+        for followers in (follower, follower[host[follower] == host[awaited]])
+    )
+    has_one_job = np.bincount(host[~waits], minlength=len(scenario.links))[host] <= 1
+    order = np.lexsort((run.started, last, host))
     before, after = order[:-1], order[1:]
+    same = (host[before] == host[after]) & (last[before] == last[after])
     left = np.where(np.isnan(run.finished), run.time[-1], run.finished) - scenario.packet_rtts()
     overlap = left[before] - run.started[after]
-    enough = overlap > MIN_STEP_OVERLAP * (left - run.started)[before]
-    same = (routes.first[before] == routes.first[after]) & (last[before] == last[after])
-    later = run.started[after] > run.started[before]
-    affected = np.sort(after[same & later & waits[after] & enough & (overlap > 0.0)])
+    enough = overlap > np.maximum(0.0, MIN_STEP_OVERLAP * (left - run.started)[before])
+    counted = (waits & ~waits_for_own & has_one_job)[after] & same & (run.started[after] > run.started[before])
+    affected = np.sort(after[counted & enough])
     if not len(affected):
         return ()
     return _as_tuple(

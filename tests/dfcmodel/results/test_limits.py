@@ -593,6 +593,17 @@ def test_steps_between_two_hosts_at_the_same_time_are_named(late: float, slow: b
         assert last[0] == pytest.approx(last[1], rel=1e-9)
 
 
+@pytest.mark.parametrize("algorithm", ["ring", "halving-doubling"])
+def test_steps_of_several_jobs_are_not_named(algorithm: str) -> None:
+    """Each job has its own connections, and a link is the slower for each of them."""
+    hosts, links = _star({3: 6e6})
+    job = dfc.all_reduce(
+        hosts, 8000, algorithm, source=FixedRate(), links=links, options=dfc.CollectiveOptions(host="nic")
+    )
+    run = dfc.simulate(dfc.Scenario("jobs", links, job + job, duration=0.1), dfc.Packets(seed=1), sample=0.1)
+    assert run.limits == ()
+
+
 @pytest.mark.parametrize("algorithm", ["tree", "halving-doubling"])
 def test_steps_to_different_hosts_at_the_same_time_are_not_named(algorithm: str) -> None:
     """Messages from one host to several others have connections of their own."""
