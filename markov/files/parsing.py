@@ -98,7 +98,7 @@ class Token(NamedTuple):
 def read_text(path: str | Path) -> str:
     """Return the content of a UTF-8 file of at most 64 MiB as a string.
 
-    A byte-order mark is skipped.
+    A byte-order mark is skipped, and lines end in a line feed, also those that end in a carriage return in the file.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def read_text(path: str | Path) -> str:
         raise FileError((path.name, line), f"not UTF-8 text{compression_hint(content)}") from None
     if hint := stand_in_hint(text):
         raise FileError((path.name, None), hint)
-    return text
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def decimal(text: str) -> Fraction | None:
