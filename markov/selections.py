@@ -12,7 +12,7 @@ from hopflow.checks import check_sum_of_one, choice, count_of, format_value, ref
 from hopflow.labels import aligned, labels_of
 from markov.chains import InSteps, MarkovChain, advice_for
 from markov.computing.resources import InfiniteStatesError
-from markov.computing.rounding import U
+from markov.computing.rounding import differs_from_one
 from markov.exploration import InfiniteChain
 from markov.models.functions import Mean, evaluate_condition, name_of
 from markov.models.measures import functionals
@@ -213,7 +213,7 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
             raise ValueError(f"start: probability {minimum:g}: must be >= 0")
         total = probabilities.sum()
         check_sum_of_one("start: probabilities sum", total, SUM_TOLERANCE)
-        return probabilities if abs(total - 1.0) <= chain.size * U else probabilities / total
+        return probabilities / total if differs_from_one(total, chain.size) else probabilities
     if not _is_state(chain, start) and (callable(start) or _is_label(chain, start)):
         members = select_states(chain, start, "start")
         if (count := int(members.sum())) > 1:

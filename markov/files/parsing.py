@@ -75,11 +75,11 @@ MAX_EXPONENT = 400
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WORDS = re.compile(
     r"""
-    (?P<blank>[ \t\r\f]+|//[^\n]*)
-  | (?P<line>\n)
+    (?P<blank>[ \t\f]+|//[^\r\n]*)
+  | (?P<line>\r\n?|\n)
   | (?P<number>(?:[0-9]+\.(?!\.)[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)?)
   | (?P<name>[A-Za-z_][A-Za-z_0-9]*)
-  | (?P<text>"[^"\n]*")
+  | (?P<text>"[^"\r\n]*")
   | (?P<sign><=>|<=|>=|!=|=>|->|\.\.|[-+*/^=<>!&|?:;,.(){}\[\]'])
     """,
     re.VERBOSE,
@@ -98,7 +98,7 @@ class Token(NamedTuple):
 def read_text(path: str | Path) -> str:
     """Return the content of a UTF-8 file of at most 64 MiB as a string.
 
-    A byte-order mark is skipped.
+    A byte-order mark is skipped, and lines end in a line feed, also those that end in a carriage return in the file.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def read_text(path: str | Path) -> str:
         raise FileError((path.name, line), f"not UTF-8 text{compression_hint(content)}") from None
     if hint := stand_in_hint(text):
         raise FileError((path.name, None), hint)
-    return text
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def decimal(text: str) -> Fraction | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hopflow.checks import check_sum_of_one, integer
 from hopflow.parameters import param
-from markov.computing.rounding import U
+from markov.computing.rounding import differs_from_one
 from markov.models.functions import Mean, elementwise
 from markov.models.rules import ChainModel
 from markov.models.spaces import NO_END
@@ -275,7 +275,7 @@ class SemiMarkov(ChainModel):
         P, times = np.asarray(self.params.jumps, dtype=float), self.params.sojourns
         n, m = len(P), max(sojourn.order for sojourn in times)
         sums = P.sum(axis=1, keepdims=True)
-        P = np.where(abs(sums - 1.0) > n * U, P / sums, P)
+        P = np.where(differs_from_one(sums, n), P / sums, P)
         begin, within, leave = np.zeros((n, m)), np.zeros((n, m, m)), np.zeros((n, m))
         for k, sojourn in enumerate(times):
             size = sojourn.order

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["EXACT", "OPERATORS", "ExactFunction", "ExactOperator", "Tokens", "always", "exact", "strict"]
 
 TOKEN = re.compile(
-    r"\s+|//[^\n]*|(?P<number>\d+\.\d*(?:[eE][+-]?\d+)?|\d*\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+)"
+    r"\s+|//[^\r\n]*|(?P<number>\d+\.\d*(?:[eE][+-]?\d+)?|\d*\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+)"
     r"|(?P<name>[A-Za-z_]\w*)|(?P<text>\"[^\"]*\")|(?P<sign>\.\.|->|<=>|=>|<=|>=|!=|[-+*/()\[\]{}<>=?:;,&|!'])"
 )
 MAX_EXPONENT = 1000

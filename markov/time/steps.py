@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from hopflow.checks import check_sum_of_one, count_of, integer, number
 from hopflow.fork_safety import cached_property
 from markov.chains import ROW_SUM_TOLERANCE, InSteps, MarkovChain, StepChain, labelled_matrix
-from markov.computing.rounding import U
+from markov.computing.rounding import U, differs_from_one
 from markov.driver import stationary
 from markov.proofs.bounded import Bounded
 from markov.selections import distribution, select_states
@@ -310,10 +310,10 @@ def _normalize(matrix: sp.csr_matrix, sums: Vector) -> sp.csr_matrix:
     Many steps would lose what a row lacks. Small probabilities of leaving keep all of their digits, and no probability
     of staying is added, which would change the period.
     """
-    differs = np.abs(sums - 1.0) > np.diff(matrix.indptr) * U
+    differs = differs_from_one(sums, np.diff(matrix.indptr))
     if not differs.any():
         return matrix
-    often_stays = matrix.diagonal() > 0.5
+    often_stays = matrix.diagonal() > 0.5  # then the others sum to less than staying, and need not be changed
     scaled = sp.diags(np.where(differs & ~often_stays, 1.0 / sums, 1.0)) @ matrix
     normalized = sp.csr_matrix(scaled + sp.diags(np.where(differs & often_stays, 1.0 - sums, 0.0)))
     normalized.eliminate_zeros()

@@ -571,3 +571,19 @@ def test_a_word_after_the_rate_is_the_name_of_an_action(tmp_path: Path) -> None:
     path.write_text("2 2\n0 1 3 10.0\n1 0 4\n")
     with pytest.raises(FileError, match=r"line 2: '10\.0' after the rate: must be the name of an action"):
         read_explicit(path)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_of_explicit_files_end_as_in_other_programs(tmp_path, end):
+    """Behind a comment that ends in a carriage return alone a line of labels was left out."""
+    for suffix, lines in {
+        "tra": ["2 2", "0 1 2", "1 0 1"],
+        "lab": ['0="init" 1="up"', "0: 0", "# the second", "1: 1"],
+        "sta": ["(x)", "0:(3)", "1:(4)"],
+        "srew": ["2 1", "1 5.0"],
+    }.items():
+        (tmp_path / f"m.{suffix}").write_bytes("".join(line + end for line in lines).encode())
+    listed = read_explicit(tmp_path / "m.tra")
+    assert stationary(listed)["up"] == pytest.approx(2 / 3)
+    assert listed.property("S=? [ x=4 ]").value == pytest.approx(2 / 3)
+    assert listed.property("R=? [ S ]").value == pytest.approx(10 / 3)

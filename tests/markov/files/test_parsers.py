@@ -731,6 +731,24 @@ def test_a_queue_of_jani_has_the_results_of_prism(tmp_path: Path) -> None:
     assert read.property("P=? [ true U<=7.5 s=3 ]").value == pytest.approx(0.6404780884740766, rel=1e-12)  # fmt: skip
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_comment_ends_with_its_line_however_lines_end(tmp_path: Path, end: str) -> None:
+    """As in PrismParser.jj. After a carriage return alone the command behind a comment was left out."""
+    path = tmp_path / "m.sm"
+    lines = [
+        "ctmc",
+        "module m x:[0..1] init 0;",
+        "[] x=0 -> 1:(x'=1); // slow",
+        "[] x=0 -> 9:(x'=1);",
+        "[] x=1 -> 1:(x'=0);",
+    ]
+    path.write_bytes(end.join([*lines, "endmodule"]).encode())
+    assert read_prism(path).property("S=? [ x=1 ]").value == pytest.approx(10 / 11, rel=1e-12)
+    path.write_bytes(end.join([*lines, "y endmodule"]).encode())
+    with pytest.raises(FileError, match=r"^m\.sm, line 6: "):
+        read_prism(path)
+
+
 @pytest.mark.parametrize(("change", "message"), [
     # dtmc/die_array.jani, ma/ftwc.jani, mdp/tiny_rewards.jani
     ({"type": "dtmc"}, "type: 'dtmc': must be 'ctmc'"),
