@@ -83,6 +83,7 @@ LIMIT_KINDS = (
     "reordering",
     "reordering over several paths",
     "steps at the same time",
+    "parts of packets",
 )
 """First words of the limits, in the order of their flags."""
 
@@ -123,6 +124,9 @@ MAX_NEEDLESS_SHARE = 0.01
 """Largest part of the delivered packets that is sent again for nothing and not reported."""
 MAX_BURST_RATIO = 1.02
 """Largest ratio of the mean rate of an on-off source in packets to that of the fluid that is not reported."""
+MAX_PART_RATIO = 1.05
+"""Largest ratio of a window to the packets of it that leave in a round trip that is not reported. The goodput of the
+fluid was larger by this ratio within 2 %, for windows of 1 to 21 packets."""
 MAX_NAMES = 3
 """Largest number of names listed in a message."""
 
@@ -155,7 +159,8 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
         )
         return (*_phase_effects(run, losing), *unmarked, *by_path)
     limits = _limits(run.scenario, run.recoveries, losing, float(run.time[-1]))
-    return (*limits, *_resolution(run), *_deadlocks(run), *_full_buffers(run), *unmarked)
+    parts = _parts_of_packets(run)
+    return (*limits, *_resolution(run), *_deadlocks(run), *_full_buffers(run), *unmarked, *parts)
 
 
 def limits_of_several(limits: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -296,6 +301,48 @@ def _resolution(run: Any) -> tuple[str, ...]:
         f"resolution: {_list_names('flow', names)} with timeouts, and from {shares[few].min():.2g} packets per step of "
         "the fluid on at an equal share: timeouts of flows with less than 1 may be an effect of the step",
     )
+
+
+def _parts_of_packets(run: Any) -> tuple[str, ...]:
+    """Return () or one message: flows of few packets, of which the fluid sends parts and acknowledges each at once.
+
+    Of a window of W packets that limits the rate, W whole packets leave in a round trip, or with delayed ACKs the even
+    number up to W. With one packet in flight they wait for the timer of the delayed ACK.
+    """
+    scenario, table = run.scenario, run.scenario.table
+    is_window = table.of_kind(WindowRule)
+    if not is_window.any():
+        return ()
+    windows = table.numbers("max_window")
+    delayed = table.each("delayed_acks", bool) & ~table.each("segments", bool)
+    rates = scenario.by_link(lambda link: link.rate)[bottlenecks(scenario)]
+    limited = is_window & (windows < rates * scenario.packet_rtts()) & (run.window.max(axis=1) > 0.999 * windows)
+    whole = np.where(delayed & (windows >= 2.0), 2.0 * np.floor(0.5 * windows), np.floor(windows))
+    first = table.numbers_or_nan("initial_window")
+    of_rules = table.each("source", lambda rule: rule.State().cwnd if isinstance(rule, WindowRule) else np.inf)
+    first = np.where(np.isnan(first), of_rules, first)
+    transfers = is_window & (table.numbers("size") < np.inf) & (np.minimum(first, windows) < 2.0)
+    transfers &= table.numbers("quick_acks") == 0.0
+    waiting = delayed & (transfers | (limited & (windows < 2.0)))
+    parts = limited & ~waiting & (windows > MAX_PART_RATIO * whole)
+    messages = []
+    if parts.any():
+        messages.append(
+            f"the window of {_list_names('flow', _names_of(scenario, parts))} is no whole number of packets, or odd "
+            f"with delayed ACKs: the fluid has up to {np.max(windows[parts] / whole[parts]):.3g} times the goodput of "
+            "packets"
+        )
+    if waiting.any():
+        messages.append(
+            f"a single packet of {_list_names('flow', _names_of(scenario, waiting))} waits for the timer of delayed "
+            "ACKs in packets, Packets(ack_delay=), and not in the fluid"
+        )
+    return _as_tuple(f"parts of packets: {'; '.join(messages)}") if messages else ()
+
+
+def _names_of(scenario: Scenario, flags: Flags) -> list[str]:
+    """Return the names of the flagged flows."""
+    return [scenario.flows[f].name for f in np.flatnonzero(flags).tolist()]
 
 
 def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -171,6 +172,46 @@ def test_transfers_that_fill_little_of_their_packets_are_named(sizes, filled, le
     if filled:
         assert f"packets of 4096 bytes, of which {filled} are theirs; " in limits[0]
         assert "f1" in limits[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "ratio"),
+    [
+        ({"max_window": 5}, 1.0),
+        ({"max_window": "8192 B"}, 1.12),
+        ({"max_window": 1.9}, 1.9),
+        ({"max_window": 3, "delayed_acks": True, "initial_window": 2}, 1.5),
+        ({"max_window": 5, "delayed_acks": "counted", "initial_window": 2}, 1.25),
+        ({"max_window": 4, "delayed_acks": True, "initial_window": 2}, 1.0),
+        ({"max_window": 21, "delayed_acks": True}, 1.05),
+        ({"max_window": 1, "delayed_acks": True}, 6.0),
+    ],
+)
+def test_windows_of_few_packets_are_named_in_the_fluid(options: dict[str, Any], ratio: float) -> None:
+    """A window of 8192 bytes has five whole packets of 1460, and of an odd one the last packet waits for another."""
+    links = [dfc.Link(a, b, "100 Mb/s", "10 ms", 1000) for a, b in ("ab", "ba")]
+    flow = dfc.Flow("f", ("a", "b"), NewReno(), **options)
+    scenario = dfc.Scenario("short", links, [flow], duration=6.0, packet_size=1460.0)
+    run, packets = dfc.simulate(scenario, dfc.Fluid()), dfc.simulate(scenario, dfc.Packets(seed=1))
+    assert run.delivered[0, -1] / packets.delivered[0, -1] == pytest.approx(ratio, rel=0.03)
+    limits = [limit for limit in run.limits if limit.startswith("parts of packets: ")]
+    if ratio > 2.0:
+        assert limits[0].startswith("parts of packets: a single packet of flow f waits for the timer of delayed ACKs")
+    elif ratio > 1.05:
+        assert f"up to {ratio:.3g} times the goodput of packets" in limits[0]
+    assert len(limits) == (ratio > 1.05)
+    assert not any(limit.startswith("parts of packets") for limit in packets.limits)
+
+
+@pytest.mark.parametrize(("window", "is_named"), [(None, True), (1, True), (2, False)])
+def test_transfers_that_begin_with_one_packet_and_delayed_acks_are_named(window: int | None, is_named: bool) -> None:
+    """Twenty packets take 7 ms in the fluid, and 107 ms in packets: the first one waits for 100 ms."""
+    links = [dfc.Link(a, b, "100 Mb/s", "0.5 ms", 1000) for a, b in ("ab", "ba")]
+    flow = dfc.Flow("f", ("a", "b"), NewReno(), size=20, delayed_acks=True, initial_window=window)
+    scenario = dfc.Scenario("begins", links, [flow], duration=1.0)
+    run, packets = dfc.simulate(scenario, dfc.Fluid()), dfc.simulate(scenario, dfc.Packets(seed=1))
+    assert (packets.finished[0] - run.finished[0] > 0.09) == is_named
+    assert any(limit.startswith("parts of packets: a single packet of flow f") for limit in run.limits) == is_named
 
 
 def _to_one(source, discipline) -> dfc.Scenario:
