@@ -148,7 +148,7 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
         *_part_filled(scenario),
         *_path_mismatches(scenario, in_packets=run.step == 0.0),
     )
-    unmarked = (*_no_marks(scenario), *_instability(scenario), *of_flows)
+    unmarked = (*(_no_marks(scenario) or _pauses_before_marks(run)), *_instability(scenario), *of_flows)
     if run.step == 0.0:
         by_path = (
             *_telemetry_over_paths(run.scenario),
@@ -422,6 +422,33 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
         f"no marks: {_list_names('link', [scenario.links[n].name for n in ineffective])} can mark no packet: those of "
         "sources without congestion control, such as CBR, are not ECN-capable, and are dropped instead, or pass where "
         "marks are set at departure; packets of FixedRate(...) of responsefn can be marked",
+    )
+
+
+def _pauses_before_marks(run: Any) -> tuple[str, ...]:
+    """Return () or one message: links that paused with queues below their marks, and flows that wait for these marks.
+
+    Of the packet level, whose `Records.peak_queue` is of links.
+    """
+    scenario = run.scenario
+    if run.step > 0.0 or run.marks is None:
+        return ()
+    waits = scenario.table.each("source", needs_marks).astype(np.bool_) & (run.marks == 0)
+    if not waits.any() or run.paused is None or not len(run.paused):
+        return ()
+    thresholds = scenario.by_link(_marking_threshold)
+    pausing = np.unique(run.paused["by"][run.paused["fault"] == 0])
+    below = pausing[(thresholds[pausing] > 0.0) & (run.peak_queue[pausing] <= thresholds[pausing])]
+    routes = scenario.routes
+    passed = waits[routes.flow] & np.isin(routes.places, below)
+    if not passed.any():
+        return ()
+    n = int(routes.places[passed][0])
+    flows = np.unique(routes.flow[passed & (routes.places == n)]).tolist()
+    return _as_tuple(
+        f"no marks: {scenario.links[n].name} pauses before it marks: it had at most {run.peak_queue[n]:g} packets, and "
+        f"marks from {thresholds[n]:.4g} on. Packets of {_list_flows(scenario, flows)}, whose rules wait for marks to "
+        "slow down, got none: mark below xoff",
     )
 
 

@@ -288,6 +288,23 @@ def test_one_ecn_capable_flow_suffices_for_queues_that_mark() -> None:
     assert not [limit for limit in dfc.simulate(mixed, dfc.Packets(seed=1)).limits if limit.startswith("no marks")]
 
 
+@pytest.mark.parametrize(("low", "named"), [(100, True), (30, False)])
+def test_pauses_that_keep_a_queue_below_its_marks_are_named(low: int, named: bool) -> None:
+    """xoff of 50 packets, and up to some 10 that arrive until a pause takes effect."""
+    rule = dfc.PFC(xoff=50, xon=40, manager=dfc.RampMarking(low, 200, 1.0))
+    links = [dfc.Link("a", "s", 1e6, 1e-6, 2000, rule), dfc.Link("s", "d", 2e5, 1e-6, 2000, rule)]
+    flow = dfc.Flow("f", ("a", "s", "d"), DCQCN(), host="nic")
+    run = dfc.simulate(dfc.Scenario("pauses", links, [flow], duration=2e-3), dfc.Packets(seed=1))
+    assert len(run.paused) > 0
+    limits = [limit for limit in run.limits if limit.startswith("no marks: ")]
+    assert (run.marks.sum() == 0) == named
+    message = (
+        f"no marks: s->d pauses before it marks: it had at most {run.peak_queue[1]:g} packets, and marks from 100 on. "
+        "Packets of flow f, whose rules wait for marks to slow down, got none: mark below xoff"
+    )
+    assert limits == [message] * named
+
+
 QUEUES = [
     *(dfc.FIFO(), dfc.Fair(), dfc.CoDel(), dfc.PIE(), dfc.RED(20, 60, 0.1), dfc.RED(20, 60, 0.1, ecn=True)),
     *(

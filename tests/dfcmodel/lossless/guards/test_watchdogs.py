@@ -114,8 +114,8 @@ def test_alarms_are_those_of_the_time_in_which_a_watchdog_watches() -> None:
 
 
 def test_restorations_too_rare_for_the_solver_are_not_computed() -> None:
-    phases = [PhaseType.erlang(50, mean=mean) for mean in (0.18, 0.02)]
-    risk = watchdog_risk(Watchdog("200 ms", "400 ms", "400 ms"), *phases)
+    phases = [PhaseType.erlang(25, mean=mean) for mean in (0.18, 0.02)]
+    risk = watchdog_risk(Watchdog("200 ms", "400 ms", "800 ms"), *phases)
     assert risk.alarms is None
     assert risk.dropping is None
     assert 0.0 < risk.watching <= risk.bound
