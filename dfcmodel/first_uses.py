@@ -75,10 +75,12 @@ def _recover(recovery: str) -> None:
 
 
 def _native() -> None:
-    """Compile the events of native rules, without a library."""
+    """Compile the events of native rules and the loop of suites that calls them, without a library."""
     from dfcmodel import NativeRule
     from dfcmodel.packets.engine import sender_events
+    from dfcmodel.sharing.suites.native_connections import load_loop
 
+    load_loop()
     sender_events(((NativeRule, ("unused",)),))
 
 

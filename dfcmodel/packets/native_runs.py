@@ -14,7 +14,8 @@ import numpy as np
 
 from dfcmodel.network.endpoints.native_rules import ABI, Config, Control, Library
 from dfcmodel.packets.kernel.layout import NATIVE, NATIVE_RULE, SENT_PACKET
-from dfcmodel.packets.kernel.tcp.native_rules import FAULTS, FUNCTIONS, RING, find_fault
+from dfcmodel.packets.kernel.tcp.native_decisions import FAULTS, RING, find_fault
+from dfcmodel.packets.kernel.tcp.native_rules import FUNCTIONS
 from hopflow.errors import RuleError
 
 if TYPE_CHECKING:

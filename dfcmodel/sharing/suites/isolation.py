@@ -20,7 +20,7 @@ import numpy as np
 from dfcmodel.sharing.suites.incidents import BottleneckPath
 from dfcmodel.sharing.suites.index import SUITES
 from dfcmodel.sharing.suites.judging import JudgedSuite, SuiteVerdict, after_event, interrupted, judge_case
-from dfcmodel.sharing.suites.native_connections import CurrentCall, share_current_call
+from dfcmodel.sharing.suites.native_connections import CurrentCall, load_loop, share_current_call
 from hopflow.progress import announce, announcing
 from responsefn import NewReno
 
@@ -242,6 +242,7 @@ def serve() -> None:
             share_current_call(mmap.mmap(file.fileno(), 0))
         rule.loaded  # noqa: B018 - a library that cannot be loaded ends all cases
         BottleneckPath(duration=0.2).run(NewReno(), np.array([0.2]))  # compiles the engine if it has to be
+        load_loop()
     except Exception as error:  # noqa: BLE001 - raised by the process that waits
         channel.send(ERROR, error)
         return

@@ -5,32 +5,31 @@ from __future__ import annotations
 import ctypes
 import math
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dfcmodel.network.endpoints.native_rules import Config, Control
 from dfcmodel.packets.kernel.layout import NATIVE_RULE, SENT_PACKET
+from dfcmodel.packets.kernel.tcp.native_decisions import FAULTS, find_fault, find_time_fault
 from dfcmodel.packets.kernel.tcp.native_rules import (
     APP_LIMITED,
     DEVIATION,
-    FAULTS,
     FUNCTIONS,
     IN_RECOVERY,
-    MAX_WINDOW,
     SMOOTHING,
     STARTS_RECOVERY,
     WINDOW_LIMITED,
-    find_fault,
 )
 from dfcmodel.packets.native_runs import CALLBACK, begin_connection, refusal
 from dfcmodel.sharing.suites.fed_connections import Connection
 from hopflow.errors import RuleError
+from hopflow.kernels import engine
 
 if TYPE_CHECKING:
     from dfcmodel.network.endpoints.native_rules import NativeRule
 
-__all__ = ["CurrentCall", "NativeConnection", "share_current_call"]
+__all__ = ["CurrentCall", "NativeConnection", "load_loop", "share_current_call"]
 
 MAX_FLIGHT = 2**17
 """Largest number of packets in flight, which is the window of the receiver, of a connection that does not begin with a
@@ -40,6 +39,11 @@ MAX_TIMERS = 1_000_000
 GAP = 1e-6
 """Time from a loss or a timeout to the next packets, s: stacks compare when a packet was sent with when the recovery
 began. At high rates half of the time between two ACKs."""
+KERNEL = "dfcmodel.sharing.suites.kernel"
+MIN_COMPILED_PACKETS = 1000
+"""Minimum number of packets in a row that the compiled loop sends: a connection with fewer does not load it."""
+MAX_COMPILED_PACKETS = 2**16
+"""Maximum number of packets of a call of the compiled loop: between two calls Python reports that no call lasts."""
 SEED = 1
 """Seed of each connection: equal events give equal windows."""
 as_structure: Any = np.ctypeslib.as_ctypes_type
@@ -73,6 +77,17 @@ def share_current_call(memory: Any) -> None:
     """Keep the call that is being made in a writable buffer."""
     global current_call
     current_call = CurrentCall.from_buffer(memory)
+
+
+def load_loop() -> None:
+    """Load the compiled loop of connections that send many packets in a row, which is compiled if it has to be."""
+    _run_loop(np.zeros(1, NATIVE_RULE), np.zeros(1, SENT_PACKET), 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0)
+
+
+def _run_loop(rules: Any, packets: Any, *numbers: float) -> int:
+    """Run the compiled loop on the call that is being made."""
+    calls = np.frombuffer(cast("Any", current_call), CurrentCall)
+    return int(engine(KERNEL)(rules, calls, packets, *numbers))
 
 
 class NativeConnection(Connection):
@@ -126,6 +141,10 @@ class NativeConnection(Connection):
             weakref.finalize(self, record.file.close)
             functions = {name: record.wrap(FUNCTIONS.index(name), self._calls[name]) for name in functions}
         self._functions = functions
+        self._is_compiled = "on_sent" in functions and record is None
+        row = self._row
+        row.on_sent, row.on_timer = self._calls["on_sent"] or 0, self._calls["on_timer"] or 0
+        row.slot_size, row.unit, row.nanoseconds = PACKET_SIZE, self._unit, int(self._library.counts_nanoseconds)
         self._check("init")
         self._send(spread=rtt)
 
@@ -144,9 +163,14 @@ class NativeConnection(Connection):
         """Slow-start threshold, packets."""
         return float(self._row.ssthresh) / self._unit
 
+    def limit_application(self, packets: float) -> None:
+        """Set the packets in flight for which the application has data, and send what a higher limit allows."""
+        super().limit_application(packets)
+        self._send()
+
     def _packets_in_flight(self) -> int:
-        """Return the packets in flight, which those of a larger window are after the application began to limit it."""
-        return self._last - self._first if self.is_limited else super()._packets_in_flight()
+        """Return the packets in flight, of a window that may have changed since they were sent."""
+        return self._last - self._first
 
     def _on_ack(self, packets: int) -> None:
         """Acknowledge the oldest packets in flight, and send what the window and the application allow."""
@@ -233,21 +257,49 @@ class NativeConnection(Connection):
         if not self._calls["on_sent"] and count > 1:
             self._send_at_once(count, spread)
             return
-        for _ in range(count):
-            if spread:
-                self._advance(self._clock + spread / count)
-            packet = Packet.from_address(self._at + PACKET_SIZE * self._last)
-            packet.number = packet.data = self._transmissions
-            packet.bytes = self._bytes
-            packet.sent, packet.sent_ns = self._clock, int(1e9 * self._clock + 0.5)
-            ctypes.memset(ctypes.addressof(packet) + Packet.slot.offset, 0, Packet.slot.size)
-            self._transmissions += 1
-            self._last += 1
-            if self._calls["on_sent"]:
-                flags = APP_LIMITED if self.is_limited and self._last - self._first >= allowed else 0
-                self._begin_event(self._last - self._first - 1, flags)
-                self._row.packet = ctypes.addressof(packet)
-                self._call("on_sent")
+        step = spread / count if spread else 0.0
+        end = self._last + count
+        while self._last < end:
+            remaining = end - self._last
+            sent = self._send_compiled(remaining, step, allowed) if remaining >= MIN_COMPILED_PACKETS else 0
+            if sent == 0:
+                self._send_one(step, allowed)
+
+    def _send_one(self, step: float, allowed: int) -> None:
+        """Send a packet, ``step`` s after the present time; ``allowed``: packets in flight."""
+        if step:
+            self._advance(self._clock + step)
+        packet = Packet.from_address(self._at + PACKET_SIZE * self._last)
+        packet.number = packet.data = self._transmissions
+        packet.bytes = self._bytes
+        packet.sent, packet.sent_ns = self._clock, int(1e9 * self._clock + 0.5)
+        ctypes.memset(ctypes.addressof(packet) + Packet.slot.offset, 0, Packet.slot.size)
+        self._transmissions += 1
+        self._last += 1
+        if self._calls["on_sent"]:
+            flags = APP_LIMITED if self.is_limited and self._last - self._first >= allowed else 0
+            self._begin_event(self._last - self._first - 1, flags)
+            self._row.packet = ctypes.addressof(packet)
+            self._call("on_sent")
+
+    def _send_compiled(self, count: int, step: float, allowed: int) -> int:
+        """Send up to ``count`` packets as `_send_one` does, by the compiled loop; return how many left."""
+        if not self._is_compiled:
+            return 0
+        current_call.number = self._number
+        current_call.function = INIT + 1 + FUNCTIONS.index("on_sent")
+        sent = _run_loop(
+            self._numbers, self._packets, self._at, self._first, self._last, min(count, MAX_COMPILED_PACKETS),
+            self._transmissions, self._bytes, APP_LIMITED, allowed, float(self._available), step, self._clock,
+        )  # fmt: skip
+        current_call.function = BEFORE_CALLS
+        self._transmissions += sent
+        self._last += sent
+        self._number += sent
+        if sent:
+            self._clock = self._row.now
+            self._check("on_sent")
+        return sent
 
     def _send_at_once(self, count: int, spread: float) -> None:
         """Send packets of which the library is not told, evenly over ``spread`` s."""
@@ -282,18 +334,12 @@ class NativeConnection(Connection):
     def _check(self, function: str) -> None:
         """Raise RuleError for a decision that cannot be, as the packet engine does."""
         row, unit = self._row, self._unit
-        wrong = FAULTS[find_fault(row.pacing_rate / unit, row.window / unit, row.ssthresh / unit)]
+        wrong = find_fault(row.pacing_rate / unit, row.window / unit, row.ssthresh / unit)
         departure, timer = row.departure, row.timer
         if self._library.counts_nanoseconds:
             departure, timer = 1e-9 * row.departure_ns, 1e-9 * row.timer_ns
         earliest = self._clock if function == "on_timer" else 0.0  # `on_timer` sets a later time than its own
-        if not wrong:
-            if not 0.0 <= departure < math.inf:
-                wrong = "departure"
-            elif not 0.0 <= row.send_quantum <= MAX_WINDOW:
-                wrong = "send_quantum"
-            elif timer != 0.0 and (not timer > earliest or not self._calls["on_timer"]):
-                wrong = "timer"
+        wrong = wrong or find_time_fault(departure, timer, row.send_quantum, earliest, bool(self._calls["on_timer"]))
         if wrong:
             where = f"{self.rule!r}, t = {self._clock:g} s of a connection that is fed events"
-            raise RuleError(refusal(where, function, wrong, self._library, self._numbers[0]))
+            raise RuleError(refusal(where, function, FAULTS[wrong], self._library, self._numbers[0]))

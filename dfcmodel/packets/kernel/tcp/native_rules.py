@@ -23,16 +23,15 @@ from hopflow.kernels.marks import call_native, compiled, inlined
 from ..calendar_queue import FAULT
 from ..layout import int64
 from .deliveries import is_beyond_reports, on_packet_lost, on_packet_sent
+from .native_decisions import RING, find_fault, find_time_fault
 from .native_records import grow_ring, list_acked, list_packet
 from .selective import is_sacked
 from .timers import ACK_DELAY, JITTER, NOW, wake_at
 
 __all__ = [
-    "FAULTS",
     "FUNCTIONS",
     "begin_ack",
     "collect_acked",
-    "find_fault",
     "lose_all",
     "on_native_sent",
     "on_native_timer",
@@ -48,11 +47,6 @@ STARTS_RECOVERY, IN_RECOVERY, PERSISTENT, APP_LIMITED, WINDOW_LIMITED, MARK_EVEN
 FUNCTIONS = ("on_sent", "on_ack", "on_timeout", "on_timer")
 SENT, ACK, TIMEOUT, TIMER = range(4)
 """Functions of a rule: indices in `FUNCTIONS`."""
-FAULTS = ("", "window", "ssthresh", "pacing_rate", "departure", "timer", "send_quantum", "packets")
-(WINDOW, THRESHOLD, RATE, DEPARTURE, WAKE, QUANTUM, RING) = range(1, 8)
-"""What a rule answered that cannot be: indices in `FAULTS`."""
-MAX_WINDOW = 1e15
-"""Maximum window in packets, that of rules in Python (`responsefn.rule_events`)."""
 SMOOTHING, DEVIATION = 0.125, 0.25
 """Weights of a sample in the smoothed round-trip time and in its variance (RFC 9002, 5.3)."""
 PERSISTENT_THRESHOLD = 3.0
@@ -182,18 +176,6 @@ def begin_event(senders: Any, f: int, before: int, flags: int) -> None:
     n.packet = 0
 
 
-@inlined
-def find_fault(rate: float, window: float, ssthresh: float) -> int:
-    """Return what of a decision in packets cannot be, as an index in `FAULTS`; 0: nothing."""
-    if not 0.0 <= rate < math.inf:
-        return RATE
-    if not 0.0 < window <= MAX_WINDOW or (window < 1.0 and rate == 0.0):
-        return WINDOW
-    if not ssthresh >= 0.0:
-        return THRESHOLD
-    return 0
-
-
 @compiled
 def in_packets(senders: Any, f: int, amount: float) -> float:
     """Return an amount that a rule counts in bytes; a call, since the others need not wait for the division."""
@@ -210,16 +192,12 @@ def apply_times(net: Any, senders: Any, f: int, function: int) -> int:
     if n.nanoseconds == 1:
         departure = 1e-9 * float(n.departure_ns)
         timer = 1e-9 * float(n.timer_ns)
-    if timer == 0.0:
-        timer = math.inf
-    if not 0.0 <= departure < math.inf:
-        return DEPARTURE
-    if not 0.0 <= n.send_quantum <= MAX_WINDOW:
-        return QUANTUM
-    if not timer > 0.0 or (timer < math.inf and (n.on_timer == 0 or (function == TIMER and timer <= now))):
-        return WAKE
+    earliest = now if function == TIMER else 0.0
+    wrong = find_time_fault(departure, timer, n.send_quantum, earliest, n.on_timer != 0)
+    if wrong > 0:
+        return wrong
     n.departs = departure
-    n.timer_at = max(timer, now)
+    n.timer_at = max(timer, now) if timer > 0.0 else math.inf
     if n.timer_at < n.timer_event:
         n.timer_event = n.timer_at
         wake_at(net, f, n.timer_at, f)

@@ -5,7 +5,7 @@
  * PROBE_RATE     pacing rate, packets/s; PROBE_QUANTUM its quantum, packets
  * PROBE_GAP      packets depart this many seconds after each other, by `departure`
  * PROBE_TIMER    period of its timer, s
- * PROBE_TABLE    a statement that changes its table; PROBE_ACK, PROBE_INIT: one at the end of the function
+ * PROBE_TABLE    a statement that changes its table; PROBE_ACK, PROBE_INIT, PROBE_SENT: one at the end of the function
  */
 #include <math.h>
 #include <stdio.h>
@@ -81,6 +81,9 @@ static void on_sent(void *state, const hopflow_cc_event *event, hopflow_cc_contr
   set_times(control, event->now + PROBE_GAP, 0.0);
 #endif
   (void)control;
+#ifdef PROBE_SENT
+  PROBE_SENT;
+#endif
 }
 
 static void check_packets(probe *s, const hopflow_cc_event *event, const hopflow_cc_packet *packets, uint64_t count) {

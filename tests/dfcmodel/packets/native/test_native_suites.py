@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dfcmodel import NativeRule, conformance
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from dfcmodel.sharing.rfc9743_measures import MEASURES, Bench
-from dfcmodel.sharing.suites import isolation
+from dfcmodel.sharing.suites import isolation, native_connections
 from dfcmodel.sharing.suites.connections import connect, lose_at
 from dfcmodel.sharing.suites.index import SUITES
 from dfcmodel.sharing.suites.judging import judge_case, judge_suite
+from dfcmodel.sharing.suites.native_connections import NativeConnection
 from hopflow.errors import RuleError
 from responsefn import CUBIC, NewReno, WindowRule
 from tests.surface import invoke
@@ -192,3 +195,118 @@ def test_the_command_takes_a_library(build: Callable[..., Path], tmp_path: Path)
     done = invoke(["conform", library, "--suite", "robustness", "--junit", str(tmp_path / "j.xml")])
     assert (done.exit_code, (tmp_path / "j.xml").exists()) == (0, True)
     assert "judged 10 of 10: 10 passed" in done.output
+
+
+@contextmanager
+def loop_from(minimum: int, maximum: int = 2**16) -> Iterator[list[int]]:
+    """Let the compiled loop send ``minimum`` packets in a row or more, at most ``maximum`` at once; yield its counts."""
+    sent: list[int] = []
+    run = native_connections._run_loop
+
+    def run_and_count(*arguments: Any) -> int:
+        sent.append(run(*arguments))
+        return sent[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native_connections, "MIN_COMPILED_PACKETS", minimum)
+        patch.setattr(native_connections, "MAX_COMPILED_PACKETS", maximum)
+        patch.setattr(native_connections, "_run_loop", run_and_count)
+        yield sent
+
+
+def contents(connection: NativeConnection) -> tuple[Any, ...]:
+    """Return the clock, the counts, the event, the decision, the packets in flight and what the library reports."""
+    row = connection._numbers.copy()
+    row["packet"] -= connection._at if row["packet"][0] else 0
+    for name in ("state", "acked", "lost"):  # addresses
+        row[name] = 0
+    packets = connection._packets[connection._first : connection._last]
+    counts = connection._clock, connection._number, connection._timers, connection._transmissions
+    return *counts, row.tobytes(), packets.tobytes(), connection._library.observe(connection._row.state)
+
+
+WAVE = "control->window = s->unit * (12.0 + 8.0 * sin((double)s->sent))"
+
+
+@pytest.mark.parametrize("flags", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    ("definitions", "is_limited"),
+    [
+        (("PROBE_TIMER=0.025",), False),  # in the first window, too
+        (("PROBE_TIMER=0.003", "PROBE_WINDOW=50.0"), True),
+        (("PROBE_GAP=0.001",), False),
+        (
+            (f"PROBE_SENT={WAVE}",),
+            True,
+        ),  # the window changes while packets leave, above and below the packets in flight
+    ],
+)
+def test_packets_of_the_compiled_loop_are_those_of_calls_one_by_one(
+    native: Native, flags: int, definitions: tuple[str, ...], is_limited: bool
+) -> None:
+    rule = native("probe.c", f"PROBE_FLAGS={flags}", *definitions)
+    traces, counts = [], []
+    for minimum, maximum in ((2, 7), (10**9, 1)):
+        with loop_from(minimum, maximum) as sent:
+            connection = connect(rule, 0.1, 1200)
+            assert isinstance(connection, NativeConnection)
+            trace = [contents(connection)]
+            for number in range(1, 120):
+                if is_limited and number % 30 == 0:
+                    connection.limit_application([15, 25, math.inf][number // 30 % 3])
+                connection.ack(packets=5)
+                if number % 20 == 0:
+                    connection.report_loss()
+                if number % 50 == 0:
+                    connection.time_out()
+                trace.append(contents(connection))
+        traces.append(trace)
+        counts.append(sent)
+    assert traces[0] == traces[1]
+    assert dict(zip(rule.loaded.observed, traces[0][-1][-1][1], strict=True))["wrong"] == 0.0
+    assert counts[1] == []
+    assert max(counts[0]) == 7
+    assert sum(counts[0]) > 100
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("control->window = 0.5", "on_sent answers window = 0.5 packets"),
+        ("control->ssthresh = NAN", "on_sent answers ssthresh = nan packets"),
+        ("control->pacing_rate = -1.0", "on_sent answers pacing_rate = -1"),
+        ("control->departure = INFINITY", "on_sent answers departure = inf"),
+        ("control->timer = -1.0", "on_sent answers timer = -1"),
+        ("control->send_quantum = NAN", "on_sent answers send_quantum = nan packets"),
+    ],
+)
+def test_decisions_in_the_compiled_loop_are_refused_with_the_event(native: Native, statement: str, words: str) -> None:
+    rule = native("probe.c", "PROBE_WINDOW=50.0", f"PROBE_SENT=if (s->sent == 30) {statement}")
+    messages = []
+    for minimum in (2, 10**9):
+        with loop_from(minimum) as sent, pytest.raises(RuleError, match="30 in flight") as error:
+            connect(rule, 0.1, 1200)
+        messages.append(str(error.value))
+        assert sent == ([30] if minimum == 2 else [])
+    assert messages[0] == messages[1]
+    assert words in messages[0]
+
+
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [
+        ("*(volatile int *)(uintptr_t)s->wrong = 1", "the library ended its process: Segmentation fault (SIGSEGV)"),
+        ("for (volatile int n = 0; n < 1;) {}", "the library did not return within 8 s"),
+    ],
+)
+def test_a_call_of_the_compiled_loop_that_ends_a_case_is_named(
+    native: Native, monkeypatch: pytest.MonkeyPatch, statement: str, found: str
+) -> None:
+    """The packets of the first window leave evenly over a round trip of 50 ms."""
+    monkeypatch.setattr(isolation, "CALL_LIMIT", 8.0)
+    rule = native("probe.c", "PROBE_WINDOW=5000.0", f"PROBE_SENT=if (s->sent == 3000) {statement}")
+    case = [case.id for case in SUITES["robustness"](CUBIC()).cases].index("two-at-once")
+    with isolation._Process(("robustness", CUBIC(), rule, {}, case), set()) as process:
+        answer, event, failure = process.next_verdict()
+    assert (answer, event) == ((), "on_sent at t = 0.03 s, call 2999 of the connection")
+    assert failure == found
