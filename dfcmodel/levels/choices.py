@@ -120,7 +120,7 @@ class LevelChoice(Result):
     }
 
     def summary(self) -> dict[str, object]:
-        """Return the level, the reason and the predicted costs, by name."""
+        """Return the level, the reason, and predicted costs and error as texts, by name."""
         return {
             "level": type(self.method).__name__.lower(),
             "reason": self.reason,
@@ -486,7 +486,7 @@ def check_cost(
     method: Fluid | Packets,
     duration: float,
 ) -> None:
-    """Warn if a run is predicted to take more than a minute; raise ValueError if more than three hours.
+    """Warn if a run is predicted to take over a minute; ValueError over three hours or the method's ``max_cpu_time``.
 
     The ``max_cpu_time`` of the level, in s, replaces both: ValueError above it, no warning. Runs with random loss,
     which keeps flows from filling their links, are not predicted.

@@ -844,7 +844,7 @@ class Scenario(Ingresses):
         return self.name.startswith("takano2006/")
 
     def summary(self) -> dict[str, object]:
-        """Return a text description of nodes, links and flows."""
+        """Return texts (of nodes the number) by name: kinds of links, rates, sources of flows and the duration."""
         kinds = Counter(type(link.discipline).__name__ for link in self.links)
         rates = sorted({link.rate for link in self.links})
         sources = Counter(type(flow.source).__name__ for flow in self.flows)

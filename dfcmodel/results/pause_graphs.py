@@ -107,7 +107,7 @@ class PausePropagation(Result):
         return table.sort_values(["seconds", "asked"], ascending=[False, True], ignore_index=True)
 
     def summary(self) -> dict[str, object]:
-        """Return the rows of the printed table, by name."""
+        """Return texts by name, the rows of the printed table: pauses, their origins and times of waiting."""
         count = sum(data["pauses"] for *_, data in self.graph.edges(data=True))
         rows: dict[str, object] = {
             "scenario": self.scenario,

@@ -65,7 +65,7 @@ class PauseStorm:
 
 
 def intervals_of(switches: Iterable[tuple[int, int, int, Any]], end: float) -> Any:
-    """Return the pauses that took effect before ``end`` in s, in the order in which they began.
+    """Return the pauses before ``end``, s, rows of `PAUSED` by begin, from switches (link, by, class, times in s).
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def intervals_of(switches: Iterable[tuple[int, int, int, Any]], end: float) -> A
 def intervals_of_pairs(
     pairs: NDArray[np.int64], counts: NDArray[np.int64], times: NDArray[np.float64], end: float
 ) -> Any:
-    """Return the pauses as `intervals_of` does, from columns of switches.
+    """Return pauses as `intervals_of` does, from pairs (link, by, class), counts of their switches and all times.
 
     Parameters
     ----------

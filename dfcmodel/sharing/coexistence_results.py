@@ -307,7 +307,7 @@ class Coexistence(Result):
         return f"{self.bandwidth:.5g} packets/s, at most {self.buffer} wait{lost}"
 
     def summary(self) -> dict[str, object]:
-        """Return the bottleneck, for each flow its goodput, share, loss and window, and the limits."""
+        """Return texts by name: the bottleneck, for each flow its goodput, share, loss and window, and the limits."""
         several = len(self) > 1
         rows: dict[str, object] = {
             "bottleneck": self._bottleneck,

@@ -157,7 +157,7 @@ class Deadlock(Result):
         return len({channel[2] for channel in self.dependencies.channels}) > 1
 
     def summary(self) -> dict[str, object]:
-        """Return the verdict, the sizes of the network and a cycle, by name."""
+        """Return texts by name: verdict, routing, sizes of the network, and if it can deadlock a cycle of buffers."""
         waits, cyclic = self.dependencies.waits, self.dependencies.cyclic()
         unconnected = self.dependencies.unconnected
         missing = f"; none between {count_of(unconnected, 'ordered pair')} of ends" if unconnected else ""

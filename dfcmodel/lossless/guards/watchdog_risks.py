@@ -73,7 +73,7 @@ class WatchdogRisk(Result):
         return self.bound if self.alarms is None else self.alarms
 
     def summary(self) -> dict[str, object]:
-        """Return the settings, alarms per year, their bound, and the detection time of storms, by name."""
+        """Return texts by name: settings, false alarms per year and their bound, and the detection time of storms."""
         dog, (low, high) = self.watchdog, self.watchdog.delay
         fraction = "" if dog.fraction == 1.0 else f", intervals paused for at least {dog.fraction:g}"
         alarms = "not computed" if self.alarms is None else f"{self.alarms * YEAR:.4g}"

@@ -106,7 +106,7 @@ class HeadroomPool(Described):
         return self.demand / self.size
 
     def summary(self) -> dict[str, object]:
-        """Return the rows of the pool's table, by name."""
+        """Return texts by name: ports, rates, headrooms, the pool's and shared buffer's bytes, thresholds."""
         rows: dict[str, object] = {
             "ports and classes": "{} x {}".format(*self.headroom.shape),
             "line rate": _span(self.rates / 1e9, "Gb/s"),

@@ -100,7 +100,7 @@ class PoolRisk(Result):
         return self.pool.demand / size if size else np.inf
 
     def summary(self) -> dict[str, object]:
-        """Return the bounds, and the sizes for three probabilities."""
+        """Return texts by name: bounds of the overflow probability, grain, and pool sizes for three probabilities."""
         rows: dict[str, object] = {
             "demand above the pool": f"{self.lower:.4g} to {self.probability:.4g} of the time",
             "Chernoff's bound": f"{self.chernoff:.3g}",
@@ -125,7 +125,7 @@ class PoolRisk(Result):
         return axes
 
     def _survival(self, size: Floats, weights: Floats, side: float) -> Floats:
-        """Return a bound on P(more than ``size`` bytes) from P(each multiple of the grain); ``side`` 1: upper, -1: lower."""
+        """Return a bound on P(more than ``size`` bytes) from P(multiples of the grain); ``side`` 1: upper, -1: lower."""
         tail = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
         first = np.floor(size / self.grain * (1.0 + 8 * EPS)).astype(np.int64) + 1
         slack = 1.0 + side * EPS * (len(weights) + 8 * self.pool.groups)
