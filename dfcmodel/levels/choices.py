@@ -75,7 +75,7 @@ usual difference of two reasonable set-ups of one packet simulator (3 to 24 %, c
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LevelChoice(Result):
-    """The level for a scenario, and the reason, as `choose_level` returns them.
+    """The level for a scenario, with the reason and predicted CPU times, s, as `choose_level` returns them.
 
     Attributes
     ----------
@@ -292,7 +292,7 @@ def at_bottlenecks(scenario: Scenario) -> AtBottlenecks:
 
 @dataclass(frozen=True)
 class Measured:
-    """Errors and costs of a discipline, measured over N numbers of flows and W bandwidth-delay products per flow.
+    """Share errors, and ns per unit of work, of a discipline: N numbers of flows, W bandwidth-delay products per flow.
 
     ``errors`` of shares, and the costs in ns per unit of work of the fluid and of packets, have the shape (N, W).
     """

@@ -658,7 +658,7 @@ class Ingresses(RoutedFlows):
 @quantities(duration="time", min_rto="time", packet_size="size")
 @dataclass(frozen=True)
 class Scenario(Ingresses):
-    """A network with its flows and the simulated time.
+    """A network with its flows, the simulated time, s, and bytes per packet.
 
     Parameters
     ----------

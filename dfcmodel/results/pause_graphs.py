@@ -37,7 +37,7 @@ ATTRIBUTES = ("pauses", "seconds", "origin_seconds")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PausePropagation(Result):
-    """Graph of the nodes that waited for each other by pauses, and the times of waiting.
+    """Graph of the nodes that waited for each other by pauses, and the times of waiting, s.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ at the end of the run."""
 
 @dataclass(frozen=True)
 class PauseStorm:
-    """Ports that request pauses for ever by a fault, and the links that they stop.
+    """Ports that request pauses for ever by a fault, since when, s, and the links that they stop.
 
     Attributes
     ----------

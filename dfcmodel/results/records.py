@@ -314,7 +314,7 @@ class Counts(NamedTuple):
 @in_columns("lost", "carried", "mean_queue")
 @dataclass(frozen=True, repr=False, eq=False)
 class Records(Recorded):
-    """The recorded arrays of one run of a scenario, sampled at ``time``.
+    """The recorded arrays of one run of a scenario, sampled at ``time``: packets, packets/s and s.
 
     F flows, L sending nodes (a node that only receives is not counted), T samples.
 

@@ -26,7 +26,7 @@ queue of the link."""
 
 @dataclass(frozen=True)
 class PauseDeadlock:
-    """Links that are stopped for ever because they wait for each other.
+    """Links that are stopped for ever because they wait for each other, and since when, s.
 
     Attributes
     ----------

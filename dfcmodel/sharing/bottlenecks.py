@@ -54,7 +54,7 @@ and the first packet takes half a trip."""
 
 @dataclass(frozen=True)
 class Shared:
-    """Results of F flows at one bottleneck: rates, losses, delay and others over the measured time.
+    """Results of F flows at one bottleneck over the measured time: rates, packets/s, loss ratios, delay, s, ....
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class PathOptions(Options):
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """A bottleneck link that flows enter over separate access links of ten times its rate, with all settings of runs.
+    """A bottleneck, packets/s, s and packets, behind access links of ten times its rate, with all settings of runs.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ BURST_PACKETS = 3.0
 
 
 class TraceCheck(NamedTuple):
-    """A requirement on a state in a trace, the value in the trace, and whether it meets the requirement.
+    """A requirement on a state at a time, s, of a trace, the value there, and whether it meets the requirement.
 
     Attributes
     ----------

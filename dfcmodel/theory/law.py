@@ -36,7 +36,7 @@ BOUNDARIES = ("ring", "chain")
 
 @dataclass(frozen=True)
 class Law:
-    """Parameters of the DFC law along the path of a flow.
+    """Parameters of the DFC law along the path of a flow: delays in s, link rate in packets/s, buffer in packets.
 
     Attributes
     ----------

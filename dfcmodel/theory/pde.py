@@ -80,7 +80,7 @@ class Lines:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Density(Result):
-    """Solution of an equation at the requested times: densities, and flows at the ends.
+    """Solution of an equation at times, s: packets per unit of x, (T, N), and flows at the ends, packets/s.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ YEAR = 365.25 * 86400.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WatchdogRisk(Result):
-    """False alarms of a watchdog, as `watchdog_risk` returns them.
+    """False alarms of a watchdog, 1/s, and its time of dropping, as `watchdog_risk` returns them.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class Item:
-    """A component of the headroom, or of the minimum xon, with formula and source.
+    """A component of the headroom, or of the minimum xon: bytes and cells, with formula and source.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Change of the headroom with one input.
+    """Change of the headroom with one input: bytes per unit of it, and over its range.
 
     Parameters
     ----------

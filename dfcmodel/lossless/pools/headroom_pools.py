@@ -27,7 +27,7 @@ MAX_GROUPS = 65_536
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HeadroomPool(Described):
-    """A headroom pool shared by P ports of K lossless classes each, as `headroom_pool` returns it.
+    """A headroom pool, bytes, of P ports with K lossless classes each, as `headroom_pool` returns it.
 
     A *priority group* is one class of one port. Its arrivals are charged to the shared buffer until it
     reaches its threshold; it then pauses its sender, and later arrivals are charged to the pool.

@@ -37,7 +37,7 @@ __all__ = ["OverflowEstimate", "OverflowTime", "chain_time", "split_episodes"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OverflowTime(Result):
-    """The time until a pool first overflows, exactly, as `overflow` returns it for `OverflowChain`.
+    """The time until a pool first overflows, s, exactly, as `overflow` returns it for `OverflowChain`.
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PoolRisk(Result):
-    """The distribution of the demand on a pool, as `overflow` returns it for `PausedGroups`.
+    """The distribution of the demand on a pool, bytes, as `overflow` returns it for `PausedGroups`.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class PoolRisk(Result):
         return axes
 
     def _survival(self, size: Floats, weights: Floats, side: float) -> Floats:
-        """Return a bound on P(more than ``size`` bytes) from P(multiples of the grain); ``side`` 1: upper, -1: lower."""
+        """Return a bound on P(more than ``size`` bytes) from P(multiples of the grain); ``side`` 1 upper, -1 lower."""
         tail = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
         first = np.floor(size / self.grain * (1.0 + 8 * EPS)).astype(np.int64) + 1
         slack = 1.0 + side * EPS * (len(weights) + 8 * self.pool.groups)

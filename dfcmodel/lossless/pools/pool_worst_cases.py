@@ -97,7 +97,7 @@ class PoolWitness:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PoolWorstCase(Result):
-    """The largest demand on a pool, as `worst_demand` returns it.
+    """The largest demand on a pool, bytes, as `worst_demand` returns it.
 
     Attributes
     ----------

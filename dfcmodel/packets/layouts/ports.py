@@ -309,7 +309,7 @@ class Calendar(NamedTuple):
 
 
 class Event(NamedTuple):
-    """An event that is scheduled before a run, such as a poll or a pause by a fault.
+    """An event that is scheduled before a run at a time, s, such as a poll or a pause by a fault.
 
     Attributes
     ----------
