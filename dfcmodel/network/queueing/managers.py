@@ -24,7 +24,7 @@ __all__ = ["PIE", "RED", "CoDel"]
 @quantities(low="amount", high="amount", mean_packet="size", max_p="share")
 @dataclass(frozen=True)
 class RED(QueueManager):
-    """Random early detection (Floyd and Jacobson 1993) on a FIFO queue; thresholds in packets or bytes.
+    """Random early detection (Floyd and Jacobson 1993) on a FIFO queue; thresholds in packets.
 
     Parameters
     ----------
