@@ -311,7 +311,7 @@ def recoveries_among(flows: Iterable[Flow], recovery: str | None) -> Any:
 
 
 def buffer_packets(products: float, bandwidth: float, rtt: float) -> int:
-    """Return a buffer in packets from its size in bandwidth-delay products; ValueError if it is below 1."""
+    """Return a buffer in packets from bandwidth-delay products of packets/s and s; ValueError if it is below 1."""
     return int(one_number("buffer", products * bandwidth * rtt, at_least=1.0, hint="in packets") + 1e-9)
 
 

@@ -247,7 +247,7 @@ class Deadlock(Result):
         return cycle_passage(len(self._dependencies_of(cycle)), load, room)
 
     def _dependencies_of(self, cycle: Sequence[tuple[Any, ...]] | None) -> list[tuple[int, int]]:
-        """Return the dependencies of a cycle as pairs of indices of buffers; None: of the first cycle."""
+        """Return the dependencies of a cycle as pairs of indices of buffers; None: of the first, which must exist."""
         number = {self._link_of(k): k for k in range(len(self.dependencies.channels))}
         links = next(self.cycles(), None) if cycle is None else list(cycle)
         if not links:

@@ -167,7 +167,7 @@ def _resume_parts(link: PausedLink) -> dict[str, float]:
 
 
 def _complete(parts: dict[str, float], link: PausedLink, burst: Burst) -> dict[str, float]:
-    """Return the parts with overheads and rounding added, which make them add up to the burst's cells, in bytes."""
+    """Return ``parts``, completed in place by overheads and rounding to sum to the burst's cells, in bytes."""
     parts["preambles, gaps and phase"] = burst.frame_bytes - sum(parts.values())
     parts["rounding to cells"] = float(burst.cells * link.cell - burst.frame_bytes)
     return parts
