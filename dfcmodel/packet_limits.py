@@ -149,7 +149,7 @@ class PacketLimit(Result):
         )
 
     def summary(self) -> dict[str, object]:
-        """Return the distances and the rate of each quantity."""
+        """Return status and texts by name: scenario, for each quantity its distances and their rate, and the runs."""
         low, high = self.rate_interval()
         rows: dict[str, object] = {
             "status": of_several(self.statuses),

@@ -54,7 +54,7 @@ ABOUT_LEVELS.append(about_levels)
 @validate_parameters
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RunSettings(Options):
-    """Options of `ensemble`: parameters of `simulate` that are the same in all runs.
+    """Options of `ensemble`: parameters of `simulate` that are the same in all runs, times in s.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ class StepCheck(Result):
         return self.fine.status
 
     def summary(self) -> dict[str, object]:
-        """Return the changes due to halving the step, and whether the run is chaotic."""
+        """Return status and texts by name: what halving the step changes, by flow, and whether the run is chaotic."""
         names = [flow.name for flow in self.fine.scenario.flows]
         rows: dict[str, object] = {
             "status": self.status,

@@ -274,7 +274,7 @@ def compile_scenario(
 def _number_queues(
     scenario: Scenario, fluid: Fluid, h: float, quantum: float, times: tuple[list[float], list[float]]
 ) -> FluidPlan:
-    """Return a plan with links and queues in order and with steps between queues; other arrays are 0.
+    """Return a plan with links and queues in order, and steps between queues by ``times``: delays, half transmissions.
 
     ``times``: delays of the links of the scenario and half transmission times, steps.
     """
@@ -335,7 +335,7 @@ def _delay_in_steps(link: Link, h: float) -> float:
 
 
 def steps_of_delay(name: str, time: float, h: float) -> int:
-    """Return a delay as a whole number of steps, with a warning if it is rounded; ValueError beyond 1 %."""
+    """Return a delay, s, as a whole number of steps of ``h`` s; warns if it is rounded; ValueError beyond 1 %."""
     steps = nearest_steps(name, time, h)
     error = abs(steps * h / time - 1.0)
     if error > 1e-9:
@@ -482,7 +482,7 @@ def _set_transit(
 
 
 def _arrival_steps(legs: list[tuple[float, float]]) -> tuple[list[float], float]:
-    """Return the steps from a host to each hop and to the receiver, and the steps of the round trip.
+    """Return steps from a host to each hop and the receiver, and of the round trip; ``legs``: (delay, half a packet's).
 
     ``legs`` are delays and half packet times of the access link, if it has one, and of the links of the path.
     Fractions of steps are not rounded, except for transmission times on links that send several packets per step:
@@ -528,7 +528,7 @@ class DelayedQueue(NamedTuple):
 
 
 def queues_with_delay(plan: FluidPlan) -> list[DelayedQueue]:
-    """Return the queues that feed a link with a trace of delays, as `DelayedQueue`; [] without traces.
+    """Return the queues that feed a link with a trace of delays, as `DelayedQueue`; ValueError for two traces of one.
 
     Raises
     ------
@@ -688,7 +688,7 @@ def _dfc_tables(plan: FluidPlan, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _append_by_flows(table: list[tuple[int, ...]], entries: list[tuple[int, ...]]) -> list[int]:
-    """Append entries to ``table``, sorted by their number of flows; return the offsets of 1, 2, more, end."""
+    """Append entries, less the number of flows that they begin with, to ``table``, by it; return where each begins."""
     limits = (1, 2, SEVERAL_FLOWS, SEVERAL_FLOWS + 1)
     starts = [len(table) + sum(entry[0] < flows for entry in entries) for flows in limits]
     table += [entry[1:] for entry in sorted(entries)]
@@ -736,7 +736,7 @@ def _input_senders(plan: FluidPlan, uses_dfc: list[bool], i: int) -> list[tuple[
 
 
 def _pause_rows(plan: FluidPlan) -> Any:
-    """Return the pairs of a pausing and a paused link, rows of `kernel.records.PAUSE`, link by link."""
+    """Return rows of `PAUSE`, pairs of a pausing and a paused link; once: it adds to the plan's ``first_pooled``."""
     scenario = plan.scenario
     rows: list[Any] = []
     for n in plan.order:
@@ -849,7 +849,7 @@ def _storms(requests: list[Any], start: float) -> list[Any]:
 
 
 def _count_together(plan: FluidPlan, rows: list[Any]) -> None:
-    """Link, in place, the rows of one ingress and class at several links of a switch in a circle."""
+    """Link rows of an ingress and class at a switch's links in a circle, in place; only the first one asks then."""
     scenario = plan.scenario
     circles: dict[tuple[int, ...], list[int]] = {}
     for i, row in enumerate(rows):

@@ -94,7 +94,7 @@ def advance(
     compiled: bool = True,
     clock: Callable[[], float] | None = None,
 ) -> Records:
-    """Run a plan for ``steps`` steps from t = 0, changing its state, and return the records.
+    """Run a plan, once, for ``steps`` steps from t = 0; return the records; ArithmeticError for a kernel's fault.
 
     Parameters
     ----------
@@ -262,18 +262,18 @@ def _delay_changes(plan: FluidPlan, steps: int) -> dict[int, dict[int, float]]:
     """
     changes: dict[int, dict[int, float]] = {}
     for queue in queues_with_delay(plan):
-        lengths = _lengths(queue, plan.step, steps)
+        transits = _transit_steps(queue, plan.step, steps)
         current = queue.steps
-        for n, (step, length) in enumerate(lengths):
-            end = lengths[n + 1][0] if n + 1 < len(lengths) else steps
-            while step < end and current != length:
-                current = max(length, current - 1.0)
-                changes.setdefault(step, {})[queue.number] = length
+        for n, (step, transit) in enumerate(transits):
+            end = transits[n + 1][0] if n + 1 < len(transits) else steps
+            while step < end and current != transit:
+                current = max(transit, current - 1.0)
+                changes.setdefault(step, {})[queue.number] = transit
                 step += 1
     return changes
 
 
-def _lengths(queue: DelayedQueue, h: float, steps: int) -> list[tuple[int, float]]:
+def _transit_steps(queue: DelayedQueue, h: float, steps: int) -> list[tuple[int, float]]:
     """Return (step, steps to the next queue from then on) of a queue with a delay trace, in order."""
     delays: dict[int, float] = {0: 0.0}
     for start, delay in _trace_values(queue.trace, queue.trace.delays, (steps + queue.steps) * h):
@@ -287,15 +287,15 @@ def _set_delays(plan: FluidPlan, k: int, steps_by_queue: Mapping[int, float]) ->
     A delay does not become shorter than that of the last packet in flight.
     """
     queues, wire = plan.network.queues, plan.network.wire
-    for c, length in steps_by_queue.items():
+    for c, transit in steps_by_queue.items():
         queue = queues[c]
         lag = int(queue["lag"])
         sent = float(_packets_sent(plan)[c])
         last = wire[(k - 1 + lag) % len(wire), c] if k else sent
-        if length < lag + 1.0 - queue["weight"]:
+        if transit < lag + 1.0 - queue["weight"]:
             rows = [wire[(k + n) % len(wire), c] for n in range(lag)]
-            length = max(length, float(bisect.bisect_left(rows, last)))
-        queue_lag, fraction = integer_and_fraction(length)
+            transit = max(transit, float(bisect.bisect_left(rows, last)))
+        queue_lag, fraction = integer_and_fraction(transit)
         for n in range(lag, int(queue_lag)):
             wire[(k + n) % len(wire), c] = sent
         queue["lag"], queue["weight"] = queue_lag, 1.0 - fraction
@@ -394,7 +394,7 @@ class _Samples:
         return np.where(self._by_rate, 0.0, self._of_flows(2))
 
     def rate(self) -> Floats:
-        """Return each rate rule's rate at each sample's end, (F, T); nan for other sources."""
+        """Return each rate rule's rate at each sample's end, packets/s, (F, T); nan for other sources."""
         return np.where(self._by_rate, self._of_flows(2), np.nan)
 
     def backlog(self) -> Floats:

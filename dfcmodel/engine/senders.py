@@ -131,7 +131,7 @@ def sender_records(
 
 
 class _Path(NamedTuple):
-    """Numbers of a flow's path: two rates, the round trip in steps, and the sum of the buffers behind its first link.
+    """Numbers of a flow's path: two rates, packets/s, its round trip, steps, and the buffers behind link 1, packets.
 
     line_rate: of its first link, packets/s; round_trip: with empty queues, steps; slowest_rate: packets/s; buffers: of
     the links behind the first one, packets.
@@ -197,7 +197,7 @@ def _in_steps(times: Any, h: float) -> Any:
 def rate_schedules(
     flows: Any, scenario: Scenario, span: tuple[Floats, float], h: float, quantum: float, rng: np.random.Generator
 ) -> Any:
-    """Return the (step, rate) rows of all sources without windows; write each flow's range to ``flows``.
+    """Return rows (step, packets per step) of all sources without windows; write each flow's range to ``flows``, rows.
 
     ``span``: when the flows start, (F,), and when the run ends, s.
     """

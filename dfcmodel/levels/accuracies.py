@@ -36,7 +36,7 @@ UNMEASURED_PART = 0.25
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Measured errors of goodput shares at one level against ns-2, over networks.
+    """Errors of goodput shares (of the bottleneck's rate) at one level against ns-2, measured over networks.
 
     Attributes
     ----------

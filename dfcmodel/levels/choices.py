@@ -75,7 +75,7 @@ usual difference of two reasonable set-ups of one packet simulator (3 to 24 %, c
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LevelChoice(Result):
-    """The level for a scenario, and the reason, as `choose_level` returns them.
+    """The level for a scenario, with the reason and predicted CPU times, s, as `choose_level` returns them.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class LevelChoice(Result):
     }
 
     def summary(self) -> dict[str, object]:
-        """Return the level, the reason and the predicted costs, by name."""
+        """Return the level, the reason, and predicted costs and error as texts, by name."""
         return {
             "level": type(self.method).__name__.lower(),
             "reason": self.reason,
@@ -292,7 +292,7 @@ def at_bottlenecks(scenario: Scenario) -> AtBottlenecks:
 
 @dataclass(frozen=True)
 class Measured:
-    """Errors and costs of a discipline, measured over N numbers of flows and W bandwidth-delay products per flow.
+    """Share errors, and ns per unit of work, of a discipline: N numbers of flows, W bandwidth-delay products per flow.
 
     ``errors`` of shares, and the costs in ns per unit of work of the fluid and of packets, have the shape (N, W).
     """
@@ -486,7 +486,7 @@ def check_cost(
     method: Fluid | Packets,
     duration: float,
 ) -> None:
-    """Warn if a run is predicted to take more than a minute; raise ValueError if more than three hours.
+    """Warn if a run is predicted to take over a minute; ValueError over three hours or the method's ``max_cpu_time``.
 
     The ``max_cpu_time`` of the level, in s, replaces both: ValueError above it, no warning. Runs with random loss,
     which keeps flows from filling their links, are not predicted.

@@ -382,7 +382,7 @@ class Explanation(Result):
         return "not explained" if part == self._counts[0] else self.parts[part]
 
     def summary(self) -> dict[str, object]:
-        """Return status, scenario, a line for each quantity, and an explanation of the numbers."""
+        """Return status and texts by name: scenario, a line for each quantity, and an explanation of the numbers."""
         rows: dict[str, object] = {
             "status": of_several(self.statuses),
             "scenario": self.scenario.name,

@@ -24,7 +24,7 @@ __all__ = ["RandomRuns", "Runs", "build_runs", "check_seed", "refuse_one_level"]
 @validate_parameters
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RandomRuns(Options):
-    """Options of `explain` and `packet_limit`: duration, random starts and waits, and seed of the runs.
+    """Options of `explain` and `packet_limit`: duration, random starts and waits, s, and seed of the runs.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class RandomRuns(Options):
 
 @dataclass(frozen=True)
 class Runs:
-    """R random runs of a scenario, simulated at both levels.
+    """R random runs of a scenario, to be simulated at both levels: seed, and times in s.
 
     Attributes
     ----------

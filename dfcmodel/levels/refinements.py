@@ -164,7 +164,7 @@ def default_refinements(scenario: Scenario, *, shared: bool = False) -> tuple[Re
 def with_refinements(
     method: Fluid | Packets, refinements: Iterable[Refinement], chosen: int, wait: float = 0.0
 ) -> dict[str, Any]:
-    """Return the arguments of `simulate` for a level with the refinements in the bit mask ``chosen``.
+    """Return arguments of `simulate` with the refinements in bit mask ``chosen``; ``wait``: packet jitter, s.
 
     Parameters
     ----------

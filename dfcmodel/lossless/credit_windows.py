@@ -163,7 +163,7 @@ class RequiredCredits(Result):
         }  # fmt: skip
 
     def summary(self) -> dict[str, object]:
-        """Return the credits and their components as strings, by name."""
+        """Return texts by name: bytes and credits for zero loss at full rate, and their components."""
         count = f" ({self.credits:,} credits of {self.link.cell} B)" if self.credit_given else ""
         rows: dict[str, object] = {"zero loss and full rate": f"{self.bytes:,} B{count}"}
         for item in self.items:

@@ -21,7 +21,7 @@ __all__ = ["Followers", "actual_starts", "followers_of", "waits_of"]
 
 
 class Followers(NamedTuple):
-    """Dependencies of F flows: E pairs of a flow and a flow that waits for it, its follower.
+    """Dependencies of F flows: E pairs of a flow and a flow that starts a delay, s, after it, its follower.
 
     Attributes
     ----------

@@ -76,7 +76,7 @@ any other field differs from its default, the fabric kernel does not run."""
 @declares(buffer="amount")
 @dataclass(frozen=True)
 class Link(Described):
-    """A directed link and the queue in front of it.
+    """A directed link and the queue in front of it: packets/s, s and packets.
 
     Parameters
     ----------

@@ -671,7 +671,7 @@ class Ingresses(RoutedFlows):
 @quantities(duration="time", min_rto="time", packet_size="size")
 @dataclass(frozen=True)
 class Scenario(Ingresses):
-    """A network with its flows and the simulated time.
+    """A network with its flows, the simulated time, s, and bytes per packet.
 
     Parameters
     ----------
@@ -860,7 +860,7 @@ class Scenario(Ingresses):
         return self.name.startswith("takano2006/")
 
     def summary(self) -> dict[str, object]:
-        """Return a text description of nodes, links and flows."""
+        """Return texts (of nodes the number) by name: kinds of links, rates, sources of flows and the duration."""
         kinds = Counter(type(link.discipline).__name__ for link in self.links)
         rates = sorted({link.rate for link in self.links})
         sources = Counter(type(flow.source).__name__ for flow in self.flows)

@@ -51,7 +51,7 @@ class ShortestRoutes:
         self.begin = np.searchsorted(self.tail, np.arange(len(self.nodes) + 1))
 
     def paths(self, source: Integers, target: Integers, choice: str, entropy: Integers) -> Routes:
-        """Return the nodes of one shortest path per flow, all from sources to targets, by ``choice`` among equals.
+        """Return the nodes of one shortest path per flow, by ``choice`` among equals; LookupError, with the flow: none.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class ShortestRoutes:
         return exit_of, number.reshape(-1), self._distances(roots)
 
     def all_paths(self, source: Integers, target: Integers) -> list[list[tuple[int, ...]]]:
-        """Return, by flow, the nodes of all its shortest paths, in the order of the links.
+        """Return, by flow, the nodes of all its shortest paths, in the order of the links; ValueError for too many.
 
         Raises
         ------
@@ -148,7 +148,7 @@ class ShortestRoutes:
         return distances
 
     def _next(self, at: Integers, number: Integers, entropy: Integers, by: tuple[NDArray[np.int32], str]) -> Integers:
-        """Return the next node, (F,), of flows at nodes ``at``; ``number``: row of a flow's exit in the distances."""
+        """Return the next nodes, (F,), of flows at ``at``; ``number``: rows of exits; ``by``: (distances, choice)."""
         distance, choice = by
         R = len(distance)
         pairs = at * R + number

@@ -195,7 +195,7 @@ class Hosts(NamedTuple):
 
 
 class Ingresses(NamedTuple):
-    """Classes that ports with PFC count by the port before them: a row per port, ingress and class, (N,) each.
+    """Classes that ports with PFC count by the port before, and reserved packets: a row per port, ingress, class, (N,).
 
     Attributes
     ----------
@@ -253,7 +253,7 @@ class PathPlan(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """A clock of DFC: the node after port ``to`` reports periodically to port ``to`` about port ``of``.
+    """A clock of DFC, times in s: the node after port ``to`` reports to port ``to``, each period, about port ``of``.
 
     It reports first at time ``first`` and then once per ``period``, s, for which the report is under way;
     ``keys`` are the flows that go over both ports, each with whether it is its ACKs. Without a
@@ -268,7 +268,7 @@ class Clock(NamedTuple):
 
 
 class PortWatchdog(NamedTuple):
-    """A watchdog of a port, or of one class at it: times of polls, and counts that declare a storm.
+    """A watchdog of a port, or of one class at it: times of polls, s, and counts that declare a storm.
 
     Attributes
     ----------

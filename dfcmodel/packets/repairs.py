@@ -18,7 +18,7 @@ LARGEST_FEW = 2**24
 @quantities(rto_low="time", rto_high="time")
 @dataclass(frozen=True)
 class SelectiveRepair:
-    """Selective retransmission of senders at the rate of a rule, as in IRN (Mittal et al. 2018, Sect. 3).
+    """Selective retransmission at the rate of a rule, timeouts in s, as in IRN (Mittal et al. 2018, Sect. 3).
 
     The receiver keeps packets that come out of order. Each is answered by an ACK with the number of the last packet
     that came in order, and its own. The sender takes for lost all packets sent before it that are not acknowledged, and

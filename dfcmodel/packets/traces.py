@@ -130,7 +130,7 @@ class PacketTrace(Result):
         return write_capture(Path(path), self.run.scenario, times, self.events)
 
     def summary(self) -> dict[str, object]:
-        """Return the packets, ACKs and drops of each link."""
+        """Return status and texts by name: scenario, and for each link its packets, ACKs, drops and queueing delay."""
         rows: dict[str, object] = {"status": self.run.status, "scenario": self.run.scenario.name}
         for n, name in enumerate(self.links):
             events = self.events[self.events["link"] == n]

@@ -82,14 +82,14 @@ class LosslessLoss:
 
 
 def is_at_host_link(run: Records, dropped: Any) -> Any:
-    """Return flags, (N,), of data dropped at a full buffer of a flow's first link whose sender pauses cannot stop."""
+    """Return flags, (N,), of rows ``dropped``: data at a full first link of a flow whose sender pauses cannot stop."""
     first, direct = run.scenario.routes.first, run.scenario.host_is("direct")
     at_first = direct[dropped["flow"]] & (first[dropped["flow"]] == dropped["link"])
     return at_first & (dropped["ack"] == 0) & (dropped["cause"] == BUFFER_FULL)
 
 
 def is_lossless(run: Records, dropped: Any) -> Any:
-    """Return flags, (N,), of drops at full buffers in a class that is lossless there, except at host links."""
+    """Return flags, (N,), of rows ``dropped``: at full buffers, in a class lossless there, and not at host links."""
     at_host = is_at_host_link(run, dropped)
     flags = [
         not is_at_host

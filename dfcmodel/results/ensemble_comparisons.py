@@ -54,7 +54,7 @@ class EnsembleComparison(SideBySide[Ensemble]):
 
     @cached_property
     def columns(self) -> dict[str, dict[str, str]]:
-        """Cells by ensemble and row: goodput of the first flows and of all, losses, queue, timeouts; with intervals."""
+        """Texts by ensemble and row: goodput of the first flows and of all, losses, queue, timeouts; with intervals."""
         shown = first_flows(ensemble.scenario for ensemble in self.compared.values())
         return {label: _column(ensemble, shown) for label, ensemble in self.compared.items()}
 
@@ -95,7 +95,7 @@ class EnsembleComparison(SideBySide[Ensemble]):
         return ax
 
     def animate(self) -> NoReturn:
-        """Refuse: an ensemble has many runs.
+        """Raise TypeError: an ensemble has many runs, and the message says how to animate one of each.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class EnsembleComparison(SideBySide[Ensemble]):
 
 
 def _column(ensemble: Ensemble, shown: Sequence[str]) -> dict[str, str]:
-    """Return the cells of an ensemble's column by the names of the rows; only flows in ``shown`` have rows."""
+    """Return the cells of an ensemble's column, texts by names of the rows; only flows in ``shown`` have rows."""
     runs, first = ensemble.runs, ensemble.runs[0]
     goodput = ensemble.goodput.to_numpy()
     rows = {

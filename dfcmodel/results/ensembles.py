@@ -273,7 +273,7 @@ class Ensemble(Recorded, Result):
         return ax
 
     def summary(self) -> dict[str, object]:
-        """Return scenario, intervals of the goodput, losses, imbalance and step, and for takano2006 the efficiency."""
+        """Return texts by name: status, runs, each flow's goodput and losses, step, imbalance, efficiency."""
         rows: dict[str, object] = {
             "status": of_several([run.status for run in self.runs]),
             "scenario": self.scenario.name,

@@ -60,7 +60,7 @@ def passing_full_buffers(run: Any) -> tuple[list[int], list[int]]:
 
 
 def _largest_of_others(values: Floats) -> Floats:
-    """Return for each entry of an (F, L) array the largest value of its column in the other rows; 0 without any."""
+    """Return, for each entry of an (F, L) array, the largest value in the other rows of its column; 0 without any."""
     if len(values) < 2:
         return np.zeros_like(values)
     ordered: Floats = np.partition(values, -2, axis=0)

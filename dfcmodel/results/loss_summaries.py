@@ -27,7 +27,7 @@ MAX_NODES = 6
 
 
 def losses_text(run: Records) -> str:
-    """Return the nodes that lost packets with the numbers and causes, by falling number; "" without losses.
+    """Return the nodes that lost packets, with numbers and causes, by falling number, as a string; "" without losses.
 
     Losses at the first node of a path, where ``host="direct"`` puts packets into the buffer at once, are marked: they
     are no losses of the network behind it. If the link is paused, or the sender is a `FixedRate`, the host that stops

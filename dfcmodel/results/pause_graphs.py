@@ -37,7 +37,7 @@ ATTRIBUTES = ("pauses", "seconds", "origin_seconds")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PausePropagation(Result):
-    """Graph of the nodes that waited for each other by pauses, and the times of waiting.
+    """Graph of the nodes that waited for each other by pauses, and the times of waiting, s.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class PausePropagation(Result):
         return table.sort_values(["seconds", "asked"], ascending=[False, True], ignore_index=True)
 
     def summary(self) -> dict[str, object]:
-        """Return the rows of the printed table, by name."""
+        """Return texts by name, the rows of the printed table: pauses, their origins and times of waiting."""
         count = sum(data["pauses"] for *_, data in self.graph.edges(data=True))
         rows: dict[str, object] = {
             "scenario": self.scenario,

@@ -42,7 +42,7 @@ end of the run); ``resumed`` = 1: its end was in transit at the end of the run, 
 
 @dataclass(frozen=True)
 class PauseStorm:
-    """Ports that request pauses for ever by a fault, and the links that they stop.
+    """Ports that request pauses for ever by a fault, since when, s, and the links that they stop.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class PauseStorm:
 
 
 def intervals_of(switches: Iterable[tuple[int, int, int, int, Any]], end: float) -> Any:
-    """Return the pauses that took effect before ``end`` in s, in the order in which they began.
+    """Return the pauses before ``end``, s, rows of `PAUSED` by begin, from switches (see below), each with its times.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def intervals_of(switches: Iterable[tuple[int, int, int, int, Any]], end: float)
 def intervals_of_pairs(
     pairs: NDArray[np.int64], counts: NDArray[np.int64], times: NDArray[np.float64], end: float
 ) -> Any:
-    """Return the pauses as `intervals_of` does, from columns of switches.
+    """Return pauses as `intervals_of` does, from pairs (link, by, class), counts of their switches and all times.
 
     Parameters
     ----------

@@ -314,7 +314,7 @@ class Counts(NamedTuple):
 @in_columns("lost", "carried", "mean_queue")
 @dataclass(frozen=True, repr=False, eq=False)
 class Records(Recorded):
-    """The recorded arrays of one run of a scenario, sampled at ``time``.
+    """The recorded arrays of one run of a scenario, sampled at ``time``: packets, packets/s and s.
 
     F flows, L sending nodes (a node that only receives is not counted), T samples.
 
@@ -585,7 +585,7 @@ class Records(Recorded):
 
     @quantities(since="time", until="time")
     def counts(self, since: WithUnit = 0.0, until: WithUnit = np.inf) -> Counts:
-        """Return the packets that each flow delivered and lost over ``since`` < time <= ``until`` in s."""
+        """Return `Counts`: packets that each flow delivered and lost over ``since`` < time <= ``until``, s."""
         chosen = self._samples(since, until)
         is_total = chosen.start == 0 and chosen.stop == len(self.time)
         lost = self.lost_by_flow if is_total else self.lost[:, :, chosen].sum(axis=(1, 2))

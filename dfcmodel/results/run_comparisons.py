@@ -65,7 +65,7 @@ class RunComparison(SideBySide[Trajectory]):
 
     @cached_property
     def columns(self) -> dict[str, dict[str, str]]:
-        """Cells by run and row: goodput of the first flows and of all, losses, queue, timeouts, status."""
+        """Texts by run and row: goodput of the first flows and of all, losses, queue, timeouts, status."""
         shown = first_flows(run.scenario for run in self.compared.values())
         return {label: _column(run, shown) for label, run in self.compared.items()}
 
@@ -150,7 +150,7 @@ class RunComparison(SideBySide[Trajectory]):
 
 
 def _column(run: Trajectory, shown: Sequence[str]) -> dict[str, str]:
-    """Return the cells of a run's column by the names of the rows; only flows in ``shown`` have rows."""
+    """Return the cells of a run's column, texts by names of the rows; only flows in ``shown`` have rows."""
     measures = run.measures
     goodput = measures.goodput.to_series()
     rows = {f"goodput of {name} (packets/s)": f"{goodput[name]:.4g}" for name in shown if name in goodput}

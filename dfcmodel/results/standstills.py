@@ -26,7 +26,7 @@ queue of the link."""
 
 @dataclass(frozen=True)
 class PauseDeadlock:
-    """Links that are stopped for ever because they wait for each other.
+    """Links that are stopped for ever because they wait for each other, and since when, s.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class PauseDeadlock:
 
 
 def deadlock_of(run: Records) -> PauseDeadlock | None:
-    """Return the deadlock at the end of a run, or None.
+    """Return the deadlock at the end of a run; None without one, or if waiting packets were not recorded.
 
     A queue is stuck for ever if it is paused, and more packets in stuck queues than the threshold of the pause keep it
     paused. The algorithm computes the largest set of such queues by removing others (Coffman et al. 1971, with queues

@@ -85,7 +85,7 @@ def level_of(run: Any) -> str:
 
 
 def summary_rows(run: Any) -> dict[str, object]:
-    """Return the rows of `Trajectory.summary`, by name."""
+    """Return the rows of `Trajectory.summary`, texts or objects with a text, by name."""
     scenario = run.scenario
     rows: dict[str, object] = {
         "level": "; ".join([level_of(run), *(about(run) for about in ABOUT_LEVELS if run.step)]),
@@ -129,7 +129,7 @@ def _about_hosts(scenario: Scenario) -> str:
 
 
 def _about_flows(run: Any) -> dict[str, object]:
-    """Return a row for each of the first flows, transfer time or mean goodput, and one row for the others."""
+    """Return a text for each of the first flows, transfer time or mean goodput, and one for the others, by name."""
     flows = run.scenario.flows
     recoveries = run.recoveries or [""] * len(flows)
     differ = recoveries_differ(recoveries)
@@ -176,7 +176,7 @@ def _goodput(scenario: Scenario, f: int, value: float) -> str:
 
 
 def _about_pauses(run: Any) -> dict[str, object]:
-    """Return rows on the deadlock, the storm, and the number and longest chain of pauses; {} without pauses."""
+    """Return the deadlock, the storm, and a text on number and longest chain of pauses, by name; {} without pauses."""
     from dfcmodel.results.pauses import chain_of_pauses
 
     if run.paused is None or not len(run.paused):

@@ -63,7 +63,7 @@ class Trajectory(Records, Result):
 
     @property
     def loss_event_times(self) -> dict[str, NDArray[np.float64]]:
-        """Times of the loss events by name of the flow, s, rounded up to the ends of sampling intervals (``sample``).
+        """Times of loss events by name of the flow, s, rounded up to ends of samples; ValueError if not recorded.
 
         Examples
         --------
@@ -377,7 +377,7 @@ class Trajectory(Records, Result):
         return Animation({title_of(self): self}, since, until, frames, fps)
 
     def summary(self) -> dict[str, object]:
-        """Return status, scenario, each flow's goodput and losses, pauses, places of losses, largest queue and step.
+        """Return status and texts by name: level, flows, pauses, places of losses, largest queue, step and limits.
 
         There are rows for transfers that are not complete and for losses of lossless classes, if there are any. Of many
         flows the first are listed, and the range of the others.

@@ -48,7 +48,7 @@ class UnreportedError(AttributeError):
 
 @dataclass(frozen=True)
 class Path:
-    """A path of one flow of BBR over one bottleneck, with its elements and arrivals.
+    """A path of one flow of BBR over one bottleneck: packets/s, s, packets, elements and arrivals.
 
     Attributes
     ----------

@@ -54,7 +54,7 @@ and the first packet takes half a trip."""
 
 @dataclass(frozen=True)
 class Shared:
-    """Results of F flows at one bottleneck: rates, losses, delay and others over the measured time.
+    """Results of F flows at one bottleneck over the measured time: rates, packets/s, loss ratios, delay, s, ....
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class PathOptions(Options):
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """A bottleneck link that flows enter over separate access links of ten times its rate, with all settings of runs.
+    """A bottleneck, packets/s, s and packets, behind access links of ten times its rate, with all settings of runs.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def recoveries_among(flows: Iterable[Flow], recovery: str | None) -> Any:
 
 
 def buffer_packets(products: float, bandwidth: float, rtt: float) -> int:
-    """Return a buffer in packets from its size in bandwidth-delay products; ValueError if it is below 1."""
+    """Return a buffer in packets from bandwidth-delay products of packets/s and s; ValueError if it is below 1."""
     return int(one_number("buffer", products * bandwidth * rtt, at_least=1.0, hint="in packets") + 1e-9)
 
 

@@ -53,7 +53,7 @@ EVENTS = "loss_events", "timeouts"
 @validate_parameters
 @dataclass(frozen=True, repr=False, kw_only=True)
 class SenderOptions(Options):
-    """Options of `coexist`: its senders, and elements of their path.
+    """Options of `coexist`: starts, s, and other settings of its senders, and elements of their path.
 
     Parameters
     ----------

@@ -100,7 +100,7 @@ def _width_properties(name: str, shape: str) -> tuple[property, property]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Coexistence(Result):
-    """Rates, windows and queue of F flows over one bottleneck, from R independent runs.
+    """Rates, packets/s, windows and queue, packets, of F flows over one bottleneck, from R independent runs.
 
     The properties are means over the runs in the measured time, from ``warm_up`` on. For each quantity ``X`` there is
     ``X_half_width``, half the 95 % interval of the mean over other seeds and starts at the same duration (Student's t
@@ -307,7 +307,7 @@ class Coexistence(Result):
         return f"{self.bandwidth:.5g} packets/s, at most {self.buffer} wait{lost}"
 
     def summary(self) -> dict[str, object]:
-        """Return the bottleneck, for each flow its goodput, share, loss and window, and the limits."""
+        """Return texts by name: the bottleneck, for each flow its goodput, share, loss and window, and the limits."""
         several = len(self) > 1
         rows: dict[str, object] = {
             "bottleneck": self._bottleneck,

@@ -286,7 +286,7 @@ class Comparison(Result):
         )
 
     def summary(self) -> dict[str, object]:
-        """Return the path, shares and measures of each rule by falling mean share, and the caveats."""
+        """Return texts by name: the path, shares and measures of each rule by falling mean share, and the caveats."""
         path = self.path
         rows: dict[str, object] = {
             "path": f"{path.bandwidth:.5g} packets/s, rtt {path.rtt:g} s, buffer {path.buffer} packets, "

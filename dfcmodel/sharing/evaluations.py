@@ -147,7 +147,7 @@ class Evaluation(Result):
         return self.table.rename_axis("row").to_xarray()
 
     def summary(self) -> dict[str, object]:
-        """Return each section's measures on all paths, and the partly measured sections."""
+        """Return texts by name: verdicts on sections, their measures on all paths, and partly measured sections."""
         about = f"{full_name(self.rule)}; means over seeds, their 95 % intervals in [], NewReno's means in ()"
         rows: dict[str, object] = {
             "rule": about,

@@ -34,7 +34,7 @@ BITS, MILLISECONDS = 8.0, 1e3
 
 @dataclass(frozen=True, eq=False)
 class QlogTrace(ByValue):
-    """States and variables of BBR over time, as read from a qlog file.
+    """States and variables of BBR over time, in packets, packets/s and s, as read from a qlog file.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ PATH_SECTIONS = {"7.5": "(7.5,", "7.11": "(7.11,"}
 
 
 class Difference(NamedTuple):
-    """Mean advantage of a rule over NewReno with a 95 % interval over paired seeds.
+    """Mean advantage of a rule over NewReno, as a part of NewReno's or of 1, with a 95 % interval over paired seeds.
 
     Shares have percentage points, other measures a part of NewReno's mean. Negative is worse.
     """

@@ -44,7 +44,7 @@ BURST_PACKETS = 3.0
 
 
 class TraceCheck(NamedTuple):
-    """A requirement on a state in a trace, the value in the trace, and whether it meets the requirement.
+    """A requirement on a state at a time, s, of a trace, the value there, and whether it meets the requirement.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class TraceConformance(Result):
         return self.table.rename_axis("row").to_xarray()
 
     def summary(self) -> dict[str, object]:
-        """Return the number of checks that hold, and each deviation with its time."""
+        """Return, by name, the number of states, and as texts how many checks hold and each deviation with its time."""
         rows: dict[str, object] = {
             "states": len(self.trace.modes),
             "checks": f"{len(self.checks) - len(self.deviations)} of {len(self.checks)} hold",

@@ -195,7 +195,7 @@ class WorstCase(Result):
         return _run_measure(self.rule, self.path, self.measure, self.trace, seed)[0]
 
     def summary(self) -> dict[str, object]:
-        """Return the measure with and without the delay, and the delay."""
+        """Return texts by name: the measure with and without the delay, the verdict and the delay."""
         shown = "none" if self.trace is None else _delay_text(self.trace)
         return {
             "rule": full_name(self.rule),

@@ -31,7 +31,7 @@ __all__ = ["DiffusionEquation", "Drift", "Empty", "FeedbackEquation", "drift_coe
 
 @dataclass(frozen=True)
 class Empty:
-    """An external node with an empty queue beyond the end of the bar: boundary condition (9).
+    """An external node with an empty queue, ``distance`` units of x beyond the bar: boundary condition (9).
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ BOUNDARIES = ("ring", "chain")
 
 @dataclass(frozen=True)
 class Law:
-    """Parameters of the DFC law along the path of a flow.
+    """Parameters of the DFC law along the path of a flow: delays in s, link rate in packets/s, buffer in packets.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ def rates(
     xp: Any = np,
     over_flows: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """Return the rates J of all flows at all nodes, eqs. (1), (2) and (13) of takano2006.
+    """Return the rates J of all flows at all nodes, packets/s, shape of ``queue``, eqs. (1), (2), (13) of takano2006.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ class Lines:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Density(Result):
-    """Solution of an equation at the requested times: densities, and flows at the ends.
+    """Solution of an equation at times, s: packets per unit of x, (T, N), and flows at the ends, packets/s.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class Density(Result):
         return ax
 
     def summary(self) -> dict[str, object]:
-        """Return packets, mean and variance at the start and the end."""
+        """Return status and texts by name: packets, mean and variance of their positions at the start and the end."""
         rows: dict[str, object] = {"status": self.status}
         for name in ("packets", "mean", "variance"):
             values = getattr(self, name)

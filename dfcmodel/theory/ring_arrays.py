@@ -36,7 +36,7 @@ NumPy arrays to 16 bytes, for which the loop is up to 1.7 times slower."""
 
 
 def advance_node(i: int, message: float, D: float, left: float, n: Floats, J: Floats, w: Floats) -> float:
-    """Advance node i by a period with ``left`` arrivals; return its departures, the arrivals at the next node."""
+    """Advance node i by a period in place, with ``left`` arrivals and feedback ``message``; return its departures."""
     queue = n[i]
     rate = message + D * queue
     arrivals = left

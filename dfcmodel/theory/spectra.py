@@ -158,7 +158,7 @@ class Spectrum(Result):
         return ax
 
     def summary(self) -> dict[str, object]:
-        """Return radius, settling time, limits, transient growth."""
+        """Return texts by name: radius, settling time, stability limits, sensitivity and transient growth."""
         law = self.law
         growth = self.transient_growth
         peak = int(np.argmax(growth))

@@ -63,7 +63,7 @@ MIN_DIFFUSION = 1e-3  # minimum tested D: its modes decay over a thousand period
 def growth_factors(
     angle: ArrayLike, diffusion: float, intensity: float = 1.0, *, kind: str = "closed"
 ) -> NDArray[np.complex128]:
-    """Return the growth factors z per period of the modes exp(i angle) on an endless chain.
+    """Return growth factors z per period, (angles, 3 or 4), of modes exp(i angle) on an endless chain, largest first.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def stability_limit(
     seed: int | np.random.Generator | None = None,
     steps_per_delay: int = 4,
 ) -> float:
-    """Return the largest stable value of ``parameter``, by default on an endless chain.
+    """Return the largest stable value of ``parameter``, by default on an endless chain; 0 or NaN if there is none.
 
     Each ``kind`` is a different chain with its own limit, and none is the complete network of the scenario: rates are
     not clipped (eqs. 1, 13), and packets are queued in every node. If queues drain, as in the paper's scenarios, a run
@@ -275,7 +275,7 @@ def _radius(matrix: NDArray[np.float64]) -> float:
 
 
 def finite_limit(law: Law, clocks: Clocks | None, parameter: str) -> float:
-    """Return the largest value of ``parameter`` at which the chain from host to bottleneck is stable.
+    """Return the largest ``parameter`` at which the chain from host to bottleneck is stable; inf: any; 0, NaN: none.
 
     Parameters
     ----------

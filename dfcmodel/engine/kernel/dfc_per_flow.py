@@ -14,7 +14,7 @@ __all__ = ["receive_feedback", "send_feedback"]
 
 @inlined
 def unconstrained_rate(queue: Any, intensity: float) -> float:
-    """Return J-tilde of eq. (13): a queue's DFC rate with its link to itself, packets per step, at least 0."""
+    """Return the rate of ``queue``, a row, if it had its link to itself (J-tilde of eq. 13), packets per step, >= 0."""
     rate = diffusive_rate(intensity, queue.reported_rate, queue.gain, queue.reported_backlog, queue.backlog)
     return max(0.0, rate)
 

@@ -20,7 +20,7 @@ __all__ = ["receive_input_feedback", "send_input_feedback"]
 
 @compiled
 def input_share(link: Any, report: Any, intensity: float, queues: Any, bands: Any) -> float:
-    """Set the unconstrained rates of a link's inputs; return the fraction of these that each input may send.
+    """Set the unconstrained rates of a link's inputs in ``queues``; return the fraction of these that each may send.
 
     An input without a sending flow has rate 0.
     """

@@ -68,7 +68,7 @@ def copy(first: int, end: int, values: Any, row: Any) -> None:
 
 @inlined
 def find_head(band: Any, b: int, order: Any) -> float:
-    """Move band b's head to its last row that is completely served; return the served part of the next row."""
+    """Move band b's head to its last completely served row; return the served part, 0 to 1, of the next row."""
     mask = order.rows.shape[0] - 1
     head = band.head
     while head < band.tail - 1 and order.total[(head + 1) & mask, b] <= band.served:

@@ -19,7 +19,7 @@ __all__ = ["limit_ingress"]
 
 @compiled
 def count_excess(n: int, amount: float, pauses: Any) -> None:
-    """Add ``amount`` packets, dropped for lack of room in row n, to the excess of the row that requests its pause.
+    """Add ``amount`` packets, dropped for lack of room in row n of ``pauses``, to the excess of the row that asks.
 
     A larger room would also lengthen the pause. The largest sum of a pause is therefore a sufficient increase of the
     room for all arrivals.

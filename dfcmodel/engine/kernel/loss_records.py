@@ -28,7 +28,7 @@ def lost_at(c: int, net: Any, shared: Any) -> float:
 
 @compiled
 def begin_records(flow: Any, net: Any, shared: Any) -> None:
-    """Set the receiver's position (``cursor``) at each queue of a flow; all losses so far are before it."""
+    """Set the receiver's position ``cursor`` at a flow's queues, behind all losses; only if no losses are pending."""
     at = flow.delivered
     for n in range(flow.path_end - 1, flow.path_first - 1, -1):
         at += lost_at(net.path[n], net, shared)

@@ -143,7 +143,7 @@ def update_manager(link: Any, first: int, end: int, step: Any, sharing: Any) -> 
 
 @compiled
 def query_manager(link: Any, manager: Any, amount: float, step: Any, sharing: Any) -> None:
-    """Call a link's compiled manager with ``amount`` arrivals or departures; its answer is in ``link``."""
+    """Call a link's compiled manager with ``amount`` arrivals or departures; it writes its answer to ``link``."""
     link.seen[0] = step.now
     link.seen[1] = step.h
     link.seen[2] = sum_managed_backlogs(link, sharing.bands)

@@ -63,7 +63,7 @@ def record_drop(c: int, amount: float, before_full: float, step: Any, sharing: A
 
 @summing
 def fresh_arrivals(first: int, end: int, shared: Any) -> float:
-    """Set ``now`` to the arrivals of this step that are still in each queue; return the sum."""
+    """Set column ``now`` to the packets that came in this step and still wait in each queue; return their sum."""
     arrived, previous, sent, now = shared[ARRIVED], shared[PREVIOUS], shared[SENT], shared[NOW]
     total = 0.0
     for c in range(first, end):
@@ -86,7 +86,7 @@ def reduce_to(first: int, end: int, part: float, quantum: float, now: Any) -> fl
 
 @compiled
 def remove_arrivals(first: int, end: int, shared: Any) -> None:
-    """Move ``now``, packets of each queue, from the accepted arrivals to the losses."""
+    """Move column ``now``, packets by queue, from the accepted arrivals and areas to the losses."""
     lost, arrived, area, now = shared[LOST_HERE], shared[ARRIVED], shared[AREA], shared[NOW]
     for c in range(first, end):
         arrived[c] -= now[c]
@@ -162,7 +162,7 @@ def drop_from_range(b: int, first: int, end: int, over: Any, step: Any, sharing:
 
 @inlined
 def departures(queue: Any, c: int, k: int, wire: Any) -> float:
-    """Return the packets that queue c, which overflows at a rate of its own, sent in step k."""
+    """Return the packets that ``queue``, row c, which has a rate of its own and overflows, sent in step k."""
     if queue.weight < 1.0:
         return queue.service
     return min(queue.service, queue.sent - wire[(k - 1 + queue.lag) & (wire.shape[0] - 1), c])

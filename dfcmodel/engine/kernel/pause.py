@@ -19,10 +19,10 @@ __all__ = ["backlog_of_other_outputs", "exchange_pauses"]
 
 
 @compiled
-def expires(pause: Any, now: float, k: int) -> bool:
-    """Renew a timed pause while its queue is above ``low``; return whether it ends before step k."""
+def expires(pause: Any, length: float, k: int) -> bool:
+    """Renew a timed pause while its queue of ``length`` packets is above ``low``; return whether it ends by step k."""
     while pause.until <= k:
-        waits = pause.backlog + (pause.until - (k - 1)) * (now - pause.backlog)
+        waits = pause.backlog + (pause.until - (k - 1)) * (length - pause.backlog)
         if waits <= pause.low:
             return True
         pause.until += pause.quanta
@@ -30,22 +30,22 @@ def expires(pause: Any, now: float, k: int) -> bool:
 
 
 @compiled
-def update_pause(pause: Any, now: float, k: int) -> float:
-    """Return the request x of step k - 1 (module docstring) for a queue of length ``now``; updates the pause."""
+def update_pause(pause: Any, length: float, k: int) -> float:
+    """Return the request x of step k - 1 (module docstring) for a queue of ``length`` packets; updates the pause."""
     request = float(pause.on)
-    if pause.on == 0 and now > pause.high:
+    if pause.on == 0 and length > pause.high:
         pause.on = 1
-        rise = now - pause.backlog
-        request = (now - pause.high) / rise if pause.backlog < pause.high else 1.0
+        rise = length - pause.backlog
+        request = (length - pause.high) / rise if pause.backlog < pause.high else 1.0
         pause.until = k - request + pause.quanta
     if pause.on == 1 and pause.quanta > 0.0:  # a pause that has just begun does not expire: the queue is long
-        if expires(pause, now, k):
+        if expires(pause, length, k):
             pause.on = 0
             request = min(0.0, k - 1 - pause.until)
-    elif pause.on == 1 and now <= pause.low:
+    elif pause.on == 1 and length <= pause.low:
         pause.on = 0
-        request = -(pause.low - pause.backlog) / (now - pause.backlog)
-    pause.backlog = now
+        request = -(pause.low - pause.backlog) / (length - pause.backlog)
+    pause.backlog = length
     return request
 
 
@@ -61,7 +61,7 @@ def record_switch(k: int, n: int, on: int, request: float, feedback: Any) -> Non
 
 @compiled
 def part_paused(k: int, n: int, pause: Any, pausing: Any) -> float:
-    """Return the part, in [0, 1], of step k for which a link is paused by pause n's requests of one delay ago.
+    """Return the part, 0 to 1, of step k for which row n of pauses stops a link, by requests of one delay ago.
 
     A delay of ``wait`` + ``part`` steps maps the step to the last ``part`` of one earlier step and the first
     1 - ``part`` of the next.

@@ -13,7 +13,7 @@ __all__ = ["serve", "serve_blocks"]
 
 @inlined
 def serve(queue: Any, c: int, from_wire: Any, to_wire: Any, weight: float, quantum: float) -> float:
-    """Serve queue c for a step at its own rate; return its backlog, packets.
+    """Serve ``queue``, row c, for a step at its own rate, and put departures on ``to_wire``; return its backlog.
 
     ``from_wire`` holds the arrivals. The part ``weight`` of the departures arrives after the lag (``to_wire``), the
     rest a step later.
@@ -34,7 +34,7 @@ def serve(queue: Any, c: int, from_wire: Any, to_wire: Any, weight: float, quant
 
 @inlined
 def serve_alone(block: Any, queues: Any, from_wire: Any, to_wire: Any, quantum: float) -> bool:
-    """Serve a block of one-flow links with equal lags; return whether any buffer has a new peak."""
+    """Serve the queues, one per link with equal lags, of ``block``, a row; return whether any exceeds its peak."""
     weight = queues[block.first].weight
     exceeded = False
     for c in range(block.first, block.end):
@@ -44,7 +44,7 @@ def serve_alone(block: Any, queues: Any, from_wire: Any, to_wire: Any, quantum: 
 
 @inlined
 def serve_pairs(block: Any, queues: Any, from_wire: Any, to_wire: Any, quantum: float) -> bool:
-    """Serve a block of two-flow links with equal lags; return whether any buffer has a new peak."""
+    """Serve the queues, two per buffer with equal lags, of ``block``, a row; return whether any exceeds its peak."""
     weight, stride = queues[block.first].weight, block.next
     exceeded = False
     for c in range(block.first, block.end, block.flows):

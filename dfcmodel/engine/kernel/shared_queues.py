@@ -22,7 +22,7 @@ __all__ = ["serve_shared"]
 
 @compiled
 def divide(link: Any, first: int, end: int, amount: float, quantum: float, bands: Any) -> float:
-    """Divide ``amount`` packets among bands ``first`` .. ``end`` - 1 by max-min fairness; return the remainder.
+    """Set the paces of bands ``first`` .. ``end`` - 1 to max-min fair parts of ``amount``; return the remainder.
 
     Bands get equal parts, limited by their ``demand``; ``pace`` is set to the part of a band.
     """
@@ -90,7 +90,7 @@ def sum_bands(link: Any, bands: Any, shared: Any) -> None:
 
 @inlined
 def set_longest_backlog(link: Any, bands: Any, shared: Any) -> float:
-    """Set a link's backlog; return the packets in its shared buffer, or in the fullest of its per-flow buffers."""
+    """Set a link's backlog; return the packets in its shared buffer, or the longest queue of a flow if not shared."""
     set_backlog(link, bands)
     if link.shared == 1 or link.backlog == 0.0:
         return link.pooled

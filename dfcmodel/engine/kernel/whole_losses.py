@@ -33,7 +33,7 @@ def draw_flow(link: Any, first: int, end: int, total: float, arrivals: Any) -> i
 
 @compiled
 def draw_losses(link: Any, first: int, end: int, amount: float, shared: Any) -> float:
-    """Reduce ``now``, the arrivals of the step, to losses of whole packets of drawn flows; return the amount lost.
+    """Reduce ``now``, a step's arrivals, to whole lost packets of drawn flows; return the amount lost.
 
     ``owed`` holds the remaining losses of packets that were drawn earlier, by queue; they come first.
     """

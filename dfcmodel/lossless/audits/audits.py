@@ -154,7 +154,7 @@ class TableAudit(Result):
         return f"not known, bytes are counted (give it, or the chip){hint}"
 
     def summary(self) -> dict[str, object]:
-        """Return the counts of verdicts, the law, and a line per row."""
+        """Return the source, counts of verdicts (numbers), and as texts cell, law and each row's verdict, by name."""
         counts = Counter(audit.verdict for audit in self.rows)
         rows: dict[str, object] = {"table": self.table.source, "rows": len(self.rows)}
         rows |= {verdict.value: counts[verdict] for verdict in RowVerdict if counts[verdict]}

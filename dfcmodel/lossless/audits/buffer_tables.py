@@ -15,7 +15,7 @@ __all__ = ["BufferRow", "BufferTable", "Watermark", "bytes_from_pool"]
 
 @dataclass(frozen=True)
 class BufferRow:
-    """A row of a headroom table: rate, cable, xoff and what else the file has.
+    """A row of a headroom table: rate, b/s, cable, m, xoff, bytes, and other columns of the file.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class BufferTable:
 
 @dataclass(frozen=True)
 class Watermark:
-    """A measured peak of a port's buffer above a threshold, at a rate and a cable.
+    """A measured peak of a port's buffer above a threshold, bytes, at a rate, b/s, and a cable, m.
 
     Parameters
     ----------

@@ -190,7 +190,7 @@ class _Configuration:
         self.divided = self._divide_headroom()
 
     def _speeds(self) -> dict[str, float]:
-        """Return the rate in b/s by port; with auto-negotiation, the highest of ``adv_speeds``."""
+        """Return the rate in b/s by port, the highest of ``adv_speeds`` with auto-negotiation; fill ``negotiated``."""
         speeds: dict[str, float] = {}
         for port, fields in self.tables["PORT"].items():
             location = f"PORT, {port}"
@@ -246,7 +246,7 @@ class _Configuration:
         return groups
 
     def _pfc_groups(self) -> dict[str, list[int]] | None:
-        """Return the priority groups with PFC, by port; None without PORT_QOS_MAP in the file."""
+        """Return the groups with PFC by port, None without PORT_QOS_MAP; fill ``unmapped`` for absent priorities."""
         groups_by_port: dict[str, list[int]] = {}
         for key, fields in self.tables["PORT_QOS_MAP"].items():
             location = f"PORT_QOS_MAP, {key}"

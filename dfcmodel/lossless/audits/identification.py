@@ -157,7 +157,7 @@ class Identification(Result):
         return _between(self.lines, self, float(bits), wire_bytes(float(bits), length))
 
     def summary(self) -> dict[str, object]:
-        """Return the intervals as strings, by name."""
+        """Return texts by name: the intervals, how many rows others predict, and rows that were left out."""
         rows: dict[str, object] = {"cell": f"{self.cell} B" if self.cell else "not known"}
         if self.slope is not None:
             rows["buffer per byte on the cable"] = _format_interval(self.slope, ".3f")

@@ -28,7 +28,7 @@ MIN_SLOPE = 64.0 / (64.0 + WIRE)
 
 @dataclass(frozen=True, eq=False)
 class RateLine:
-    """All lines, slope and base, through the values of a rate within a margin.
+    """All lines of bytes over bytes on the cable, slope and base, through a rate's values within a margin.
 
     Parameters
     ----------

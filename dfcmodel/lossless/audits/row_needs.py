@@ -15,7 +15,7 @@ __all__ = ["Assumptions", "RowNeeds", "needs_of"]
 
 @dataclass(frozen=True)
 class Assumptions:
-    """Assumptions of an audit about the port and its peer.
+    """Assumptions of an audit about the port and its peer: frames and cell in bytes, delays.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ChipRate:
-    """The further delay of a chip at one rate, by the law of its tables.
+    """The further delay of a chip at one rate, b/s, in cells and s, by the law of its tables.
 
     Parameters
     ----------

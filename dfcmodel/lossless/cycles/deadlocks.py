@@ -157,7 +157,7 @@ class Deadlock(Result):
         return len({channel[2] for channel in self.dependencies.channels}) > 1
 
     def summary(self) -> dict[str, object]:
-        """Return the verdict, the sizes of the network and a cycle, by name."""
+        """Return texts by name: verdict, routing, sizes of the network, and if it can deadlock a cycle of buffers."""
         waits, cyclic = self.dependencies.waits, self.dependencies.cyclic()
         unconnected = self.dependencies.unconnected
         missing = f"; none between {count_of(unconnected, 'ordered pair')} of ends" if unconnected else ""
@@ -247,7 +247,7 @@ class Deadlock(Result):
         return cycle_passage(len(self._dependencies_of(cycle)), load, room)
 
     def _dependencies_of(self, cycle: Sequence[tuple[Any, ...]] | None) -> list[tuple[int, int]]:
-        """Return the dependencies of a cycle as pairs of indices of buffers; None: of the first cycle."""
+        """Return the dependencies of a cycle as pairs of indices of buffers; None: of the first, which must exist."""
         number = {self._link_of(k): k for k in range(len(self.dependencies.channels))}
         links = next(self.cycles(), None) if cycle is None else list(cycle)
         if not links:

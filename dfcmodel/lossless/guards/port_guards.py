@@ -18,7 +18,7 @@ __all__ = ["PortGuard", "WatchdogAlarm"]
 
 @dataclass(frozen=True)
 class WatchdogAlarm:
-    """A storm that a watchdog declared: where, when, and whether a fault was its cause.
+    """A storm that a watchdog declared: where, times in s, dropped packets, and whether no fault was its cause.
 
     Attributes
     ----------

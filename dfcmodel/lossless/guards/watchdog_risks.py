@@ -41,7 +41,7 @@ MAX_SHARE_NOT_SAID = 0.01
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WatchdogRisk(Result):
-    """False alarms of a watchdog, as `watchdog_risk` returns them.
+    """False alarms of a watchdog, 1/s, and its time of dropping, as `watchdog_risk` returns them.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class WatchdogRisk(Result):
         return self.bound if self.watching is None else self.watching
 
     def summary(self) -> dict[str, object]:
-        """Return the settings, alarms per year, their bound, and the detection time of storms, by name."""
+        """Return texts by name: settings, false alarms per year and their bound, and the detection time of storms."""
         dog, (low, high) = self.watchdog, self.watchdog.delay
         fraction = "" if dog.fraction == 1.0 else f", intervals paused for at least {dog.fraction:g}"
         alarms = "not computed" if self.alarms is None else f"{self.alarms * YEAR:.4g}"

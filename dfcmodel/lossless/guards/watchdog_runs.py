@@ -82,7 +82,7 @@ class WatchdogRun(Result):
         return data
 
     def summary(self) -> dict[str, object]:
-        """Return the numbers of alarms, false alarms, missed storms and dropped packets, by name."""
+        """Return status, texts on scenario, alarms and time, numbers of missed storms and dropped packets, by name."""
         return {
             "status": self.run.status,
             "scenario": self.run.scenario.name,

@@ -49,7 +49,7 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class Item:
-    """A component of the headroom, or of the minimum xon, with formula and source.
+    """A component of the headroom, or of the minimum xon: bytes and cells, with formula and source.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Change of the headroom with one input.
+    """Change of the headroom with one input: bytes per unit of it, and over its range.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def _resume_parts(link: PausedLink) -> dict[str, float]:
 
 
 def _complete(parts: dict[str, float], link: PausedLink, burst: Burst) -> dict[str, float]:
-    """Return the parts with overheads and rounding added, which make them add up to the burst's cells, in bytes."""
+    """Return ``parts``, completed in place by overheads and rounding to sum to the burst's cells, in bytes."""
     parts["preambles, gaps and phase"] = burst.frame_bytes - sum(parts.values())
     parts["rounding to cells"] = float(burst.cells * link.cell - burst.frame_bytes)
     return parts

@@ -167,7 +167,7 @@ class Headroom(Result):
         return xr.Dataset({n: (dims, np.array(v), units[n]) for n, v in pairs.items()}, coords)
 
     def summary(self) -> dict[str, object]:
-        """Return the thresholds, each with its components, by name."""
+        """Return texts by name: the port, both thresholds in bytes (and cells), and their components."""
         rows: dict[str, object] = {
             "port": self._port(),
             "headroom above xoff": size_text(self.bytes, self.cells),

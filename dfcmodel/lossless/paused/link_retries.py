@@ -185,7 +185,7 @@ class LinkRetry(Result):
         return step.tocsr()
 
     def summary(self) -> dict[str, object]:
-        """Return replay buffer, loop and throughput for three error rates."""
+        """Return, by name, replay buffer and throughput at three error rates as texts, and the frames in a loop."""
         rows: dict[str, object] = {
             "replay buffer": f"{self.replay_bytes:,} B",
             "frames in a loop": self.slots,

@@ -16,7 +16,7 @@ PAUSE_FRAME = 64
 
 @dataclass(frozen=True)
 class PausedLink:
-    """A sender, a receiver that pauses it, and the cable between them; one rate both ways.
+    """A sender, a receiver that pauses it, and the cable: one rate, b/s, both ways, in bytes and bit times.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ MAX_GROUPS = 65_536
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HeadroomPool(Described):
-    """A headroom pool shared by P ports of K lossless classes each, as `headroom_pool` returns it.
+    """A headroom pool, bytes, of P ports with K lossless classes each, as `headroom_pool` returns it.
 
     A *priority group* is one class of one port. Its arrivals are charged to the shared buffer until it
     reaches its threshold; it then pauses its sender, and later arrivals are charged to the pool.
@@ -106,7 +106,7 @@ class HeadroomPool(Described):
         return self.demand / self.size
 
     def summary(self) -> dict[str, object]:
-        """Return the rows of the pool's table, by name."""
+        """Return texts by name: ports, rates, headrooms, the pool's and shared buffer's bytes, thresholds."""
         rows: dict[str, object] = {
             "ports and classes": "{} x {}".format(*self.headroom.shape),
             "line rate": _span(self.rates / 1e9, "Gb/s"),

@@ -27,7 +27,7 @@ __all__ = ["Convolution", "OverflowChain", "Recombination", "Splitting", "overfl
 @quantities(grain="size")
 @dataclass(frozen=True)
 class Convolution:
-    """Method for `PausedGroups`: the exact distribution of the sum.
+    """Method for `PausedGroups`: the exact distribution of the sum, in grains of bytes.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ __all__ = ["OverflowEstimate", "OverflowTime", "chain_time", "split_episodes"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OverflowTime(Result):
-    """The time until a pool first overflows, exactly, as `overflow` returns it for `OverflowChain`.
+    """The time until a pool first overflows, s, exactly, as `overflow` returns it for `OverflowChain`.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class OverflowTime(Result):
         return max(0.0, float(distribution.cdf[0]) - error), min(1.0, float(distribution.cdf[0]) + error)
 
     def summary(self) -> dict[str, object]:
-        """Return the probability and the mean times."""
+        """Return texts by name: the probability with its proved interval, and the mean times until overflow."""
         low, high = self.interval
         return {
             f"overflow within {self.within:g} s": f"{self.probability:.6g}",
@@ -176,7 +176,7 @@ class OverflowEstimate(Result):
         return self.probability * np.exp(-relative), min(1.0, self.probability * float(np.exp(relative)))
 
     def summary(self) -> dict[str, object]:
-        """Return the estimate with its interval."""
+        """Return texts by name: the estimate with its interval and range; and the number of levels."""
         low, high = self.interval
         return {
             f"overflow within {self.within:g} s": f"{self.probability:.4g}",

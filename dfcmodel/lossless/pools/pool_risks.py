@@ -36,7 +36,7 @@ EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PoolRisk(Result):
-    """The distribution of the demand on a pool, as `overflow` returns it for `PausedGroups`.
+    """The distribution of the demand on a pool, bytes, as `overflow` returns it for `PausedGroups`.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class PoolRisk(Result):
         return self.pool.demand / size if size else np.inf
 
     def summary(self) -> dict[str, object]:
-        """Return the bounds, and the sizes for three probabilities."""
+        """Return texts by name: bounds of the overflow probability, grain, and pool sizes for three probabilities."""
         rows: dict[str, object] = {
             "demand above the pool": f"{self.lower:.4g} to {self.probability:.4g} of the time",
             "Chernoff's bound": f"{self.chernoff:.3g}",

@@ -97,7 +97,7 @@ class PoolWitness:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PoolWorstCase(Result):
-    """The largest demand on a pool, as `worst_demand` returns it.
+    """The largest demand on a pool, bytes, as `worst_demand` returns it.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class PoolWorstCase(Result):
         return max(0.0, self.lower - self.pool.size), max(0.0, self.upper - self.pool.size)
 
     def summary(self) -> dict[str, object]:
-        """Return the limits, the bound, the demand of the witness and the verdict, by name."""
+        """Return texts by name: verdict, pool, largest demand and its bound, bytes, and the limits on the traffic."""
         verdicts = {True: "yes", False: "no, proved", None: "undecided within the gap"}
         times = self.witness.paused_at
         within = self.overflows is False and self.upper > self.pool.size

@@ -165,7 +165,7 @@ class RecombinedEstimate(Result):
         return float(high)
 
     def summary(self) -> dict[str, object]:
-        """Return the estimate with its interval and its numbers of runs, by name."""
+        """Return texts by name: the estimate with its interval, runs and effective runs; and the number of parts."""
         low, high = self.interval
         fewest = self.effective_runs.min()
         note = "" if self.is_narrow else f", fewer than {MIN_EFFECTIVE_RUNS:.0f}: give more runs"

@@ -79,7 +79,7 @@ class ShortestPaths:
         return sp.csr_matrix((np.ones(size), indices, begin), shape=(links, links))
 
     def _links_towards(self, endpoint: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return whether each link leads nearer to an endpoint, and whether each node lies on a shortest path to it."""
+        """Return flags of links that lead nearer to an endpoint, and of nodes on shortest paths to it."""
         import scipy.sparse as sp
         from scipy.sparse.csgraph import shortest_path
 

@@ -121,7 +121,7 @@ class TraceFlows:
         self.sent: dict[_Transfer, int] = {}
 
     def run(self) -> WaitingFlows:
-        """Return the flows of all nodes, with the conditions on which they start.
+        """Return the flows of all nodes, with the conditions on their starts; once, since the object collects them.
 
         Raises
         ------

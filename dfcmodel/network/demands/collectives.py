@@ -574,7 +574,7 @@ def _entropy(value: Any) -> NDArray[np.int64] | None:
 
 
 def _as_rows(value: Any, kinds: str) -> Any:
-    """Return a list of numbers of these kinds, or of lists of one length, as an array; other values unchanged."""
+    """Return a list of numbers of NumPy's ``kinds``, or of lists of equal length, as an array; others unchanged."""
     if type(value) is list and all(isinstance(entry, (numbers.Real, list)) for entry in value):
         with contextlib.suppress(ValueError):  # lists of different lengths
             array = np.asarray(value)

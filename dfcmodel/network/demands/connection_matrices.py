@@ -174,7 +174,7 @@ def read_connection_matrix(
 
 
 def _read(name: str, text: str, hosts: Iterable[Hashable], requested: float | None, options: dict[str, Any]) -> Flows:
-    """Return the flows of a text, between ``hosts`` as ranks; errors begin with ``name``."""
+    """Return the flows of a text between ``hosts`` as ranks; ``requested``: bytes per packet; errors name ``name``."""
     refuse_file_options(options)
     nodes, options = collective_hosts(hosts, options)
     packet_size = packet_size_for(requested, options)

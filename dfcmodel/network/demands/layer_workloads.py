@@ -143,7 +143,7 @@ class _Flows:
         """Computation of each rank so far: layers have the same times for all of them."""
 
     def run(self) -> WaitingFlows:
-        """Return the flows of all passes of the step."""
+        """Return the flows of all passes of the step; once, since the object collects them."""
         is_data = self.step.kind == "DATA"
         for layer in self.step.layers:
             self._pass(layer.forward, "tensor", blocks=True, exchanges=not is_data)

@@ -33,7 +33,7 @@ __all__ = [
 
 
 def crowds(scenario: Scenario) -> Integers:
-    """Return the number of flows over each link, shape (L,)."""
+    """Return the number of flows that cross each link, (L,)."""
     return np.bincount(scenario.routes.places, minlength=len(scenario.links))
 
 

@@ -20,7 +20,7 @@ BEGINNING: Waits = {NONE: 0.0}
 
 
 class RankComputation(NamedTuple):
-    """Times of computation of a rank: in total, and trailing: after its last message, so that no flow waits for it."""
+    """Times of computation of a rank: in total, and after its last message ("trailing"), for which no flow waits."""
 
     total: float = 0.0
     trailing: float = 0.0

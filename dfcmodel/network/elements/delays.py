@@ -22,7 +22,7 @@ DISTRIBUTIONS = ("uniform", "constant")
 @quantities(bound="time")
 @dataclass(frozen=True)
 class Jitter(PathElement):
-    """A bounded delay other than queueing: constant, or drawn for each packet.
+    """A bounded delay, s, other than queueing: constant, or drawn for each packet.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Jitter(PathElement):
 @quantities(times="time", delays="time", period="time")
 @dataclass(frozen=True)
 class DelayTrace(PathElement):
-    """A delay over time in addition to the link's delay: constant from each time to the next.
+    """A delay over time, s, in addition to the link's delay: constant from each time to the next.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class DelayTrace(PathElement):
 @quantities(delay="time", p="share")
 @dataclass(frozen=True)
 class Reordering(PathElement):
-    """An additional delay of single, random packets, so that later packets overtake them.
+    """An additional delay, s, of single, random packets, so that later packets overtake them.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ class Reordering(PathElement):
 @quantities(interval="time", hold="time")
 @dataclass(frozen=True)
 class Aggregation(PathElement):
-    """Packets or acknowledgements that are released in batches, as by Wi-Fi, cellular links and offloads.
+    """Packets or ACKs that are released in batches, by time, s, or count, as by Wi-Fi, cellular links and offloads.
 
     Parameters
     ----------

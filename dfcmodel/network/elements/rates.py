@@ -18,7 +18,7 @@ __all__ = ["RateTrace"]
 @quantities(times="time", rates="rate", period="time")
 @dataclass(frozen=True)
 class RateTrace(PathElement):
-    """The rate of a link over time: constant from each time to the next.
+    """The rate of a link over time, packets/s: constant from each time, s, to the next.
 
     It acts on all packets of the link, and only on the forward direction. The rate of the `Link` is the upper bound of
     the rates of the trace. A rate may be 0, in which case a transmission continues when the rate is above 0 again.

@@ -26,7 +26,7 @@ MAX_BATCH = 2**31 - 2
 
 
 class Arrival(NamedTuple):
-    """Inputs of an arrival process in a call for the next arrival.
+    """Inputs of an arrival process in a call for the next arrival: time, s, and random numbers.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class ArrivalProcess(ABC):
 @quantities(rate="rate")
 @dataclass(frozen=True)
 class Poisson(ArrivalProcess):
-    """Poisson arrivals: single packets with independent exponential times between them.
+    """Poisson arrivals, packets/s: single packets with independent exponential times between them.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class Poisson(ArrivalProcess):
 @quantities(rate="rate", mean_burst="amount")
 @dataclass(frozen=True)
 class HeavyTailed(ArrivalProcess):
-    r"""Bursts of heavy-tailed sizes at the times of a Poisson process.
+    r"""Bursts of heavy-tailed sizes, packets, at the times of a Poisson process, packets/s on average.
 
     A burst has more than n packets with probability (1 + n / c)^-tail, a Pareto distribution of the second kind
     (Lomax) in integer packets. The scale c follows from the mean. Its packets arrive together: a host with
@@ -227,7 +227,7 @@ class HeavyTailed(ArrivalProcess):
 @quantities(times="time", packets="amount")
 @dataclass(frozen=True)
 class Replay:
-    """Packets that arrive at the times of a trace, without randomness.
+    """Packets that arrive at the times of a trace, s, without randomness.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ __all__ = ["CBR", "OnOff", "Source"]
 @quantities(rate="rate")
 @dataclass(frozen=True)
 class CBR:
-    """Constant bit rate without acknowledgements, retransmission or congestion control (UDP).
+    """Constant rate, packets/s, without acknowledgements, retransmission or congestion control (UDP).
 
     Its packets, like those from `OnOff` and arrival processes, are not ECN-capable: queues that mark drop them, or let
     them pass at departure. `responsefn.FixedRate` has packets that can be marked.
@@ -42,7 +42,7 @@ class CBR:
 @quantities(rate="rate", on="time", off="time")
 @dataclass(frozen=True)
 class OnOff:
-    """A constant-rate source with alternating on and off periods, starting with on.
+    """A source of constant rate, packets/s, with alternating on and off periods, s, starting with on.
 
     At packet level an on period begins with a packet: one of 10 packet times sends 10 packets, one of 10.5 sends 11.
     The fluid has 10.5. `Trajectory.limits` names sources whose mean rate is much above that of the fluid.

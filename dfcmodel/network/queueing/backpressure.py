@@ -14,7 +14,7 @@ __all__ = ["BFC"]
 @quantities(signalling="time")
 @dataclass(frozen=True)
 class BFC(Discipline):
-    """Backpressure flow control (Goyal et al. 2022): a queue per flow, which pauses its flow at the node before.
+    """Backpressure flow control (Goyal et al. 2022): a queue per flow pauses its flow at the node before; times in s.
 
     Queues share the link by deficit round robin. A queue that exceeds ``threshold`` one-hop products of bandwidth and
     delay divided by the number of active queues (with packets that are not paused) requests a pause of its flow from

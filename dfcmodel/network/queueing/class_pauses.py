@@ -103,7 +103,7 @@ def check_classes(classes: Any) -> tuple[int, ...]:
 @quantities(xoff="amount", xon="amount", headroom="amount", signalling="time", storm="time")
 @dataclass(frozen=True)
 class PFC(ByClass):
-    """A FIFO queue per class of traffic, with priority-based flow control (IEEE 802.1Q, clause 36).
+    """A FIFO queue per class of traffic, with priority-based flow control (IEEE 802.1Q, clause 36); in packets.
 
     The class of a flow is its ``priority``. Classes have equal shares of the link (as deficit round robin and ETS with
     equal weights give them), and a class never gets more than it can use. Packets waiting in a lossless class are

@@ -26,7 +26,7 @@ __all__ = ["PI2", "DualPI2"]
 @quantities(target="time", update="time")
 @dataclass(frozen=True)
 class PI2(QueueManager):
-    """Proportional integral controller with a square (De Schepper et al. 2016, Sect. 4).
+    """Proportional integral controller with a square (De Schepper et al. 2016, Sect. 4); target delay in s.
 
     A linear controller moves p' with the delay of one FIFO queue. Classic packets are dropped with p'^2,
     packets of senders that answer each mark are marked with ``coupling`` times p'. From p' = 1 / ``coupling`` on these

@@ -384,7 +384,7 @@ class DFC(Discipline):
 @quantities(high="amount", low="amount", signalling="time", paused_rate="rate", storm="time")
 @dataclass(frozen=True)
 class Pause(Discipline):
-    """A FIFO queue that pauses the links that feed it: IEEE 802.3x with two thresholds.
+    """A FIFO queue that pauses the links that feed it: IEEE 802.3x with two thresholds, packets.
 
     While the queue is above ``high`` packets, all links and access links over which its flows come are
     paused, for all traffic; the pause takes effect upstream after the delay of the paused link

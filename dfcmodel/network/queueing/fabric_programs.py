@@ -51,7 +51,7 @@ class INT(SwitchProgram):
 @quantities(limit="amount", headers="amount")
 @dataclass(frozen=True)
 class Trimming(SwitchProgram):
-    """The switch of NDP (Handley et al. 2017, Sect. 3.1): short queues of data, and headers instead of drops.
+    """The switch of NDP (Handley et al. 2017, Sect. 3.1): short queues of packets, and headers instead of drops.
 
     Headers and ACKs have a separate queue, which sends ``headers`` of them for each packet of data while both queues
     wait. A packet that arrives at ``limit`` waiting packets of data is cut to its header. In half of the cases the

@@ -24,7 +24,7 @@ __all__ = ["PIE", "RED", "CoDel"]
 @quantities(low="amount", high="amount", mean_packet="size", max_p="share")
 @dataclass(frozen=True)
 class RED(QueueManager):
-    """Random early detection (Floyd and Jacobson 1993) on a FIFO queue.
+    """Random early detection (Floyd and Jacobson 1993) on a FIFO queue; thresholds in packets.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class CoDel(QueueManager):
 @quantities(target="time", update="time", burst="time")
 @dataclass(frozen=True)
 class PIE(QueueManager):
-    """Proportional integral controller enhanced (RFC 8033): drop with a probability that follows the delay.
+    """Proportional integral controller enhanced (RFC 8033): drop with a probability that follows the delay, s.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ THRESHOLD_HINT = "in packets, or in bytes: '97.5 kB'"
 @quantities(threshold="amount")
 @dataclass(frozen=True)
 class StepMarking(QueueManager):
-    """Mark all arrivals while the queue exceeds a threshold: DCTCP's switch (RFC 8257, 3.1).
+    """Mark all arrivals while the queue exceeds a threshold, packets: DCTCP's switch (RFC 8257, 3.1).
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class StepMarking(QueueManager):
 @quantities(low="amount", high="amount", max_p="share")
 @dataclass(frozen=True)
 class RampMarking(QueueManager):
-    """Mark with a probability that rises with the queue: DCQCN's switch (Zhu et al. 2015, Sect. 3.1).
+    """Mark with a probability that rises with the queue, packets: DCQCN's switch (Zhu et al. 2015, Sect. 3.1).
 
     The probability is 0 up to ``low``, rises linearly to ``max_p`` at ``high``, and is 1 above. It depends on the
     current queue, not on an average; steps mark independently of each other.

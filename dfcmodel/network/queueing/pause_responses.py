@@ -60,7 +60,7 @@ def _rate_row(bits: Any) -> NDArray[np.int64]:
 
 
 def default_headroom(rate: Any, delay: Any, packet_size: float, signalling: float = 0.0) -> Any:
-    """Return the packets that may arrive over a paused link after a threshold is crossed; numbers or arrays.
+    """Return the packets that arrive over a paused link, ``rate`` packets/s, after a crossed threshold, at most.
 
     They are the components of `headroom` of a cable with the delay of the link, with ``signalling`` instead of its
     pipeline. Preambles and gaps are not subtracted: packets of a simulation have none, or have them in their size. A

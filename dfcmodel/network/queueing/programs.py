@@ -245,7 +245,7 @@ class SwitchProgram(Discipline):
 
 
 def flow_hash(seeds: Any, flows: Any, is_ack: Any) -> NDArray[np.float64]:
-    """Return `QueuedPacket.hash` of flows at ports, by the seeds of the ports' random numbers, shape (N,).
+    """Return `QueuedPacket.hash`, 0 to 1, of flows at ports, by the seeds of the ports' random numbers, (N,).
 
     Examples
     --------

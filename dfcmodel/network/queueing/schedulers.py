@@ -104,7 +104,7 @@ class WeightedFair(Weighted):
 @quantities(quantum="size")
 @dataclass(frozen=True)
 class DeficitRoundRobin(HashedQueues, Weighted):
-    """Deficit round robin with a weight per priority (Shreedhar and Varghese 1995), flows hashed into queues.
+    """Deficit round robin, bytes, with a weight per priority (Shreedhar and Varghese 1995); flows hashed into queues.
 
     A queue sends up to ``quantum`` bytes times the weight of its packets' ``priority``, 0 to 3, in a turn. It
     retains the unused part for the next turn while it has packets. Flows that share a queue share its turns.

@@ -122,7 +122,7 @@ def _ports(plan: PacketPlan) -> NDArray[Any]:
 
 
 def _flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return (rows of the flows (F,), rows of rates, rows of rules): one rate and one rule per kind of sender."""
+    """Return rows of flows, (F,), and of rates and rules, one per flow whose rate changes; one row each without any."""
     table = plan.scenario.table
     line_rates = plan.scenario.by_link(lambda link: link.rate)[plan.scenario.routes.first]
     first, group = table.alike("source", line_rates)
@@ -157,7 +157,7 @@ def _flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> tuple[NDA
 
 
 def _ingresses(plan: PacketPlan, of_hops: NDArray[Any], crosses_port: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the counters of ingresses and their rooms by name; write each hop's counter to ``of_hops``, in place.
+    """Return rows of ingresses and their rooms, bytes, by name; write the row of each hop to the column ``of_hops``.
 
     ``crosses_port``: which rows are hops over ports, in their order.
     """
@@ -197,7 +197,7 @@ def _ingresses(plan: PacketPlan, of_hops: NDArray[Any], crosses_port: NDArray[np
 
 
 def _start(plan: PacketPlan, arrays: dict[str, Any]) -> None:
-    """Set, in place, the timers of flows' starts, a heap per host, and the first windows of interfaces."""
+    """Add the timers of flows' starts, a heap per host, to ``arrays``; set interfaces' first windows, in place."""
     hosts, starts = plan.forward.first, plan.starts
     order = np.lexsort((starts, hosts))
     order = order[starts[order] < np.inf]

@@ -62,7 +62,7 @@ class FabricRun:
         return int(self.arrays["counters"][FAULT])
 
     def advance(self, until: int) -> bool:
-        """Advance to the end of sample ``until``; return False after a fault."""
+        """Advance to the end of sample ``until``; return False after a fault; ArithmeticError if a rate is NaN."""
         counters, run = self.arrays["counters"], None
         width = self.plan.sample / self.windows
         for last in parts(self, until, self.plan.samples_of_part):
@@ -91,7 +91,7 @@ class FabricRun:
             check_rate(self.plan.scenario, f, math.nan, self.done * self.plan.sample)
 
     def finish(self) -> Records:
-        """Return the records at the end of the run, whose state is freed; OverflowError for too many packets."""
+        """Return the records of a run at its end, once: its state is freed; OverflowError for too many packets."""
         used_up = self.arrays["flow"]["sent"] >= ENDLESS
         check_numbers(self.plan.scenario, used_up & (self.plan.all_packets > ENDLESS), self.plan.end)
         return records_of(self.plan, self.records, self.arrays)

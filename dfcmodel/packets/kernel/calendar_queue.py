@@ -22,7 +22,7 @@ PLACE = 31  # and of the place: which bit it is
 
 @inlined
 def take(net: Any) -> int:
-    """Take a free row of ``packet`` and return its index; if there is none, set FAULT and return the last row."""
+    """Take a free row of ``packet`` and return its index; if none is left, set FAULT and return the last row."""
     counters = net.counters
     e = counters[FREE]
     if e >= 0:
@@ -89,7 +89,7 @@ def push(net: Any, e: int, u: int, time: float, key: int) -> None:
 
 @inlined
 def next_arrival(net: Any, port: Any, b: int, past: int, end: float) -> tuple[int, int, float]:
-    """Return (bucket, row, time) of port's earliest event before ``end`` in buckets b to ``past``; row -1: none."""
+    """Return (bucket, row, time) of port's first event before ``end`` in buckets b to ``past``, kept; row -1: none."""
     while port.count > 0 and b <= past:
         e = int64(net.bucket[port.at + (b & port.mask)].head)
         if e >= 0:

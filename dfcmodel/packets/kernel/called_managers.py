@@ -24,7 +24,7 @@ class Backlog(NamedTuple):
 
 @compiled
 def ask(net: Any, p: int, now: float, backlog: Any) -> int:
-    """Return ACCEPT, MARK or DROP: the decision of port p's compiled queue manager on one arriving packet."""
+    """Call port p's compiled queue manager for an arriving packet and return its decision: ACCEPT, MARK or DROP."""
     m = net.called[p]
     m.seen[0] = now
     m.seen[1] = now - m.last

@@ -212,7 +212,7 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
 
 
 def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> None:
-    """Make the engine record packets at these ports in ``trace``, with room for the packets of a window."""
+    """Make the engine record packets at these ports in a new ``trace``, ``spare`` times as large as usual, in place."""
     port_rows, rows = arrays["port"], list(ports)
     port_rows["traced"][rows] = 1
     plain = port_rows["plain"][rows]
@@ -237,13 +237,13 @@ def _faults(plan: PacketPlan) -> NDArray[Any]:
 
 
 def _telemetry_records(flow: NDArray[Any]) -> NDArray[np.float64]:
-    """Return memory for each flow's last telemetry, (F, K, 5); (1, 1, 5) if no rule reads telemetry."""
+    """Return memory for the last telemetry of ``flow``, rows of flows, (F, K, 5); (1, 1, 5) if no rule reads it."""
     records, numbers = int(flow["reports"].max(initial=0)), 1 + MAX_TELEMETRY_FIELDS
     return np.zeros((len(flow), records, numbers) if records else (1, 1, numbers))
 
 
 def _times(plan: PacketPlan) -> NDArray[Any]:
-    """Return transmission and passage times, s, as rows of `TIMES`, (P CLASSES,): by port, then size class."""
+    """Return times, s, ranks and bytes in queue as rows of `TIMES`, (P CLASSES,): by port, then size class."""
     times = aligned(CLASSES * len(plan.ports), TIMES)
     for name, values in (
         ("transmission", plan.transmission), ("passage", plan.passage), ("rank", plan.arrival_ranks),

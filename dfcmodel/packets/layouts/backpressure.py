@@ -17,7 +17,7 @@ __all__ = ["lay_out_backpressure"]
 
 
 def lay_out_backpressure(plan: PacketPlan, hop: NDArray[Any], lanes: int) -> NDArray[Any]:
-    """Return rows of `BACKFLOW`, (lanes,): the upstream lane that each lane pauses (-1: none), limit and delay."""
+    """Return rows of `BACKFLOW`, (lanes,), by rows ``hop``: upstream lane that each pauses (-1: none), limit, delay."""
     rows = np.zeros(lanes, BACKFLOW)
     rows["upstream"] = -1
     hops = plan.hops

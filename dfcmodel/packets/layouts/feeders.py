@@ -30,7 +30,7 @@ def _feeders(count: int, **columns: Any) -> NDArray[Any]:
 
 
 def lay_out_feeders(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
-    """Return the rows of feeders, `FEEDER`; set each port's thresholds and first feeder in ``port_rows``, in place."""
+    """Return rows of `FEEDER`; set thresholds and ranges in ``port_rows``, ingresses in ``hop``; ``lane``: rows."""
     for n, name in enumerate(("high", "low")):
         port_rows[name][: len(plan.ports)] = plan.thresholds[:, n]
     port_rows["signalling"][: len(plan.ports)] = plan.signalling
@@ -42,7 +42,7 @@ def lay_out_feeders(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]
 
 
 def _lay_out_pauses(plan: PacketPlan, port_rows: NDArray[Any]) -> NDArray[Any]:
-    """Return rows of `FEEDER` for the ports that `Pause` stops as a whole; row 0 belongs to no port."""
+    """Return rows of `FEEDER` that `Pause` stops, row 0 for no port; set ranges of pausing ports in ``port_rows``."""
     rows = [(-1, 0.0)]
     for p in plan.ports_under(Pause):
         feeders = plan.pausable(p)
@@ -59,7 +59,7 @@ def _lay_out_ingresses(
     lanes: dict[tuple[int, int], int],
     first: int,
 ) -> NDArray[Any]:
-    """Return rows of the feeders that are counted by class, and one per port for its other packets.
+    """Return rows of feeders counted by class, and one per port for other packets; set ``port_rows`` and ``hop``.
 
     ``lanes`` has the lanes of classes that can be paused, ``first`` is the number of rows before them.
     """

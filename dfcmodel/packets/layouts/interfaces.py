@@ -22,7 +22,7 @@ __all__ = ["lay_out_interfaces"]
 def lay_out_interfaces(
     plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], flow: NDArray[Any], first: int
 ) -> NDArray[Any]:
-    """Return rows of `LANE` of interfaces: control class, classes, flows, from row ``first``; set users in place.
+    """Return rows of `LANE` of interfaces, from row ``first``; set them in ``port_rows``, ``hop`` and ``flow``, rows.
 
     Where ACKs are in the class of their flow they are flows of it.
     """

@@ -28,7 +28,7 @@ def law_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
 def lay_out_laws(
     plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], feeder: NDArray[Any], lanes: int
 ) -> dict[str, Any]:
-    """Return the rows of laws, one per feeder, and each lane's law; flag interfaces that send to such ports."""
+    """Return rows of laws, one per row of ``feeder``, and each lane's law, by name; flag senders in ``port_rows``."""
     ports = plan.ports_under(LinkLaw)
     laws = np.zeros(len(feeder), LAW)
     laws["kind"] = -1

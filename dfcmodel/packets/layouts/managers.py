@@ -44,7 +44,7 @@ MANAGERS: dict[Any, int] = {
 
 
 def lay_out_managers(plan: PacketPlan, port_rows: NDArray[Any]) -> dict[str, Any]:
-    """Return arrays of the managers' parameters and states, by name; set each port's manager in place."""
+    """Return arrays of the managers' parameters and states, by name; set each port's manager in ``port_rows``."""
     codes, ports = manager_numbers(plan), port_rows[: len(plan.ports)]
     ports["manager"], is_late = codes, plan.by_discipline(marks_leaving)
     ports["effects"] |= np.where(is_late, MARKS_LEAVING, np.where(ports["manager"] > 0, MANAGES, 0))
@@ -104,7 +104,7 @@ def lay_out_called(plan: PacketPlan) -> NDArray[Any]:
 
 
 def lay_out_control(plan: PacketPlan, codes: list[int]) -> NDArray[Any]:
-    """Return parameters and states of CoDel, PIE and PI2, a row per port; one row if no port has these."""
+    """Return parameters and states of CoDel, PIE and PI2, a row per port, by `manager_numbers`; or a single row."""
     if not set(codes) - {0, BY_ADDRESS, MANAGERS[RED.on_step]}:
         return np.zeros(1, CONTROL)
     control = np.zeros(len(plan.ports), CONTROL)
@@ -129,7 +129,7 @@ def lay_out_control(plan: PacketPlan, codes: list[int]) -> NDArray[Any]:
 
 
 def lay_out_early(plan: PacketPlan, codes: list[int]) -> NDArray[Any]:
-    """Return RED's parameters and states, a row per port; one row if no port has RED; ``codes``: `manager_numbers`."""
+    """Return RED's parameters and states, a row per port, by `manager_numbers`; one row if no port has RED."""
     if MANAGERS[RED.on_step] not in codes:
         return np.zeros(1, EARLY)
     early = np.zeros(len(plan.ports), EARLY)

@@ -108,7 +108,7 @@ def outstanding(plan: PacketPlan) -> NDArray[np.int64]:
 
 
 def first_elements(plan: PacketPlan, spare: int, maximum: int) -> tuple[int, int]:
-    """Return the first number of rows of packets, at most ``maximum``, and the used number at which they grow."""
+    """Return the first rows of packets, ``spare`` times as many as usual, and the used number at which they grow."""
     begin = 8 * len(plan.forward) + 8 * len(plan.clocks) + 4 * plan.initial_events + ELEMENTS
     return (maximum, NEVER) if begin * spare >= maximum else (begin * spare, begin * spare // 2)
 
@@ -135,7 +135,7 @@ def first_ring_sizes(
 
 
 def grow(arrays: dict[str, Any], maximum: int) -> None:
-    """Double, in place, the rows of packets if few are free, and the rings of ports that are nearly full.
+    """Enlarge, in place, the rows of packets, doubled, if few are free, and nearly full rings, fourfold; end CROWDED.
 
     Parameters
     ----------

@@ -25,14 +25,14 @@ FIRST_RECORDS = 256
 
 
 def set_native(row: Any, rule: NativeRule) -> None:
-    """Set what the row of a flow with a native rule has beyond that of a rule of deliveries."""
+    """Set, in a flow's row, what a native rule has beyond a rule of deliveries."""
     library = rule.loaded
     row["listed"], row["samples"] = NATIVE, library.limits_flight
     row["accurate"], row["not_ect"] = library.ecn == ECT1, not library.is_ecn_capable
 
 
 def lay_out_native(plan: PacketPlan, flow: NDArray[Any], rule: NDArray[Any], sent: int) -> dict[str, Any]:
-    """Return the records of native rules and of the packets that they see; at least one.
+    """Return records of native rules and their packets, by name, at least one; set their rows in ``flow`` and ``rule``.
 
     ``rule`` has the rules of flows, and ``sent`` is the number of records of packets in flight.
     """

@@ -63,11 +63,11 @@ __all__ = [
     "lay_out_lanes",
     "lay_out_ports",
     "lay_out_rates",
+    "order_and_window",
     "plan_lookahead",
     "ports_without_queues",
     "route_parts",
     "schedule",
-    "windows",
 ]
 
 MAX_BUCKETS = 1 << 14
@@ -110,7 +110,7 @@ def plan_lookahead(plan: PacketPlan) -> Lookahead:
     """Return the ports without calendar queues, their routes, the order of the others, and a window in s."""
     inline = ports_without_queues(plan)
     parts = route_parts(plan, inline)
-    return Lookahead(inline, parts, *windows(plan, inline, parts))
+    return Lookahead(inline, parts, *order_and_window(plan, inline, parts))
 
 
 def ports_without_queues(plan: PacketPlan) -> Integers:
@@ -168,8 +168,8 @@ def route_parts(plan: PacketPlan, inline: Integers) -> RouteParts:
     return RouteParts(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def windows(plan: PacketPlan, inline: Integers, parts: RouteParts) -> tuple[Integers, float]:
-    """Return the processing order of the calendar queues and the length of a window, s.
+def order_and_window(plan: PacketPlan, inline: Integers, parts: RouteParts) -> tuple[Integers, float]:
+    """Return the order in which calendar queues are processed, and the length of a window, s, one for all.
 
     Senders and the interfaces of hosts come first; ports that count packets of an ingress together follow one another,
     since they are processed as one, and so do ports among which a switch chooses. The window is the smallest latency of
@@ -199,7 +199,7 @@ def windows(plan: PacketPlan, inline: Integers, parts: RouteParts) -> tuple[Inte
 def _latencies(
     plan: PacketPlan, parts: RouteParts, inline: Integers, units: tuple[Integers, NDArray[np.bool_]]
 ) -> tuple[Integers, Integers, Floats]:
-    """Return, per transfer, source and target queue, as ports, and shortest time, s, (N,) each.
+    """Return source and target queue, as ports, and shortest time, s, (N,) each, of all that queues send to others.
 
     ``units`` are the port that stands for each, and whether it is of a host, (P + 1,).
     """
@@ -226,7 +226,7 @@ def _latencies(
 
 
 def _starts_after(plan: PacketPlan, inline: Integers) -> tuple[Integers, Integers, Floats]:
-    """Return, for flows that start others, the queues of end and start, and the shortest time, s, (E,) each.
+    """Return queues of end and start, and the shortest time, s, (E,) each, of flows that wait; ValueError for 0 s.
 
     The end is known where the last packet leaves the last port with a calendar queue, or at a receiver that has one.
     """
@@ -283,7 +283,7 @@ def _order_ports(boxed: Integers, a: Integers, b: Integers) -> Integers:
 
 
 def _horizons(plan: PacketPlan, parts: RouteParts, queueing: Floats) -> Floats:
-    """Return how long, s, (P + 1,), packets are scheduled at most before they reach each port, besides a window.
+    """Return the longest time, s, (P + 1,), from one calendar queue to each port, after ``queueing`` s, (P,), at ports.
 
     ``queueing`` is the longest time in the queue of each port; at ports with lanes packets are pushed
     when they leave. Beyond it calendar queues work more slowly.
@@ -309,7 +309,7 @@ class Calendar(NamedTuple):
 
 
 class Event(NamedTuple):
-    """An event that is scheduled before a run, such as a poll or a pause by a fault.
+    """An event that is scheduled before a run at a time, s, such as a poll or a pause by a fault.
 
     Attributes
     ----------
@@ -412,7 +412,7 @@ def _lay_out_buckets(
 
 
 def schedule(arrays: dict[str, Any], starts: tuple[NDArray[Any], ...], events: Sequence[Event]) -> None:
-    """Insert the starts of flows, and other events, into empty calendar queues.
+    """Insert starts (`starts_of`) and events into empty calendar queues, as the first rows of packets, in place.
 
     Each is a row of ``packet`` from the first one on. In a bucket they are in the order of time and ``key``.
 
@@ -535,7 +535,7 @@ def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) 
 
 
 def _set_control_apart(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[Any], hops: NDArray[np.int64]) -> None:
-    """Make the control class, the first lane of its ports, go before all others, in place."""
+    """Let the control class, the first lane of its ports, go before others, in place; ``hops``: indices of hops."""
     control = encode_integers(plan.hops.port[hops[plan.classes[hops] == CONTROL]])[0]
     for p in control[port_rows["lanes"][control] > 1].tolist():
         port_rows["levels"][p] = 2
@@ -544,7 +544,7 @@ def _set_control_apart(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[
 
 
 def _set_managed(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]) -> None:
-    """Set in ``port_rows`` the lane whose packets a manager of one class sees."""
+    """Set in ``port_rows`` the lane that a manager of one class sees; ``hop``, ``lane``: rows of the layout."""
     is_managed = plan.by_discipline(lambda rule: getattr(rule, "managed", None) is not None)
     chosen = np.flatnonzero(is_managed).tolist()
     lanes = class_lanes(plan, hop, lane) if chosen else {}
@@ -578,7 +578,7 @@ def class_lanes(plan: PacketPlan, hop: NDArray[Any], lane: NDArray[Any]) -> dict
 
 
 def lay_out_rates(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
-    """Return rows of `DIFFUSIVE`, one per lane, set at ports with DFC; one row without any such port."""
+    """Return rows of `DIFFUSIVE`, one per row of ``lane``, set at ports with DFC; one row without any such port."""
     ports = plan.ports_under(DFC)
     lanes = np.zeros(len(lane) if ports else 1, DIFFUSIVE)
     for p in ports:

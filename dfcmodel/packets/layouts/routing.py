@@ -34,7 +34,7 @@ def lay_out_routing(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _choices(plan: PacketPlan, hops: int) -> dict[str, Any]:
-    """Return the rows of choices, by hop, and the rows of hops among which switches choose, by name."""
+    """Return, by name, choices of ``hops`` rows of hops, mostly none, and the rows among which switches choose."""
     choice = np.zeros((hops, 2), dtype=np.int32)
     candidates: list[int] = []
     for row, others in plan.choices.items():
@@ -54,7 +54,7 @@ def _failures(plan: PacketPlan) -> dict[str, Any]:
 
 
 def _epochs(spraying: Spraying, rerouting: Rerouting, flow: Any) -> dict[str, Any]:
-    """Return times, s, of route changes and flows' paths in each interval; set how ``flow`` draws, in place."""
+    """Return times, s, of route changes and flows' paths between, by name; set how rows ``flow`` draw, in place."""
     lenders = spraying.lenders
     routes = np.zeros((len(flow), len(rerouting.times) + 1, 2), dtype=np.int32)
     turns: list[int] = []

@@ -201,7 +201,7 @@ def _set_row(
     path: tuple[float, float],
     rows: tuple[Any, Any],
 ) -> None:
-    """Set the rows of flow f and of its rule, ``rows``, in place, without route, start and indices.
+    """Set the rows of flow f and its rule, ``rows``, without route, start, indices; ``path``: RTT, s, and line rate.
 
     ``path`` is its round-trip time in s and the rate of its first link in packets/s.
     """
@@ -281,7 +281,7 @@ def _set_arrivals(plan: PacketPlan, f: int, signatures: tuple[RuleSignature, ...
 
 
 def _set_handshake(row: Any, spec: Flow) -> None:
-    """Set in ``row`` that a flow begins with a SYN, ECN-capable only with DCTCP (RFC 3168, 6.1.1; RFC 8257, 3.5)."""
+    """Set in ``row``, with ``accurate`` and ``size`` set, that a flow begins with a SYN (RFC 3168; RFC 8257, 3.5)."""
     row["syn"] = row["connecting"] = 1
     row["announced"], row["most"] = spec.max_window, 1.0
     row["not_ect"] = not row["accurate"]
@@ -322,7 +322,7 @@ def write_numbers(record: Any, rule: Any, begin: Any) -> None:
 
 
 def lay_out_arrivals(plan: PacketPlan, flow: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the batches of all replayed traces, time, s, and packets, (N, 2); set each flow's rows in place."""
+    """Return batches of all replayed traces, time, s, and packets, (N, 2); set ranges in ``flow``, rows of flows."""
     index: dict[Replay, tuple[int, int]] = {}
     batches, rows = [np.empty((0, 2))], 0
     if not (flow["onoff"] == REPLAYED).any():
@@ -364,7 +364,7 @@ def stops_of(plan: PacketPlan, home: NDArray[np.int64]) -> list[Event]:
 
 
 def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator) -> None:
-    """Draw the remaining times of exponential on, off and idle periods again, in place: the law is the same.
+    """Draw remaining on, off and idle times of exponential sources again, in place, and schedule the idle sources.
 
     A source whose next packet is due in more than a gap is off: at least until a gap from now, by what its state
     tells, and then for an exponential time. The event of the old time finds nothing due.

@@ -19,7 +19,7 @@ __all__ = ["lay_out_watchdogs", "polls_of"]
 
 
 def lay_out_watchdogs(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return watchdogs and memory for the storms that they declare, by name; set each port's first one.
+    """Return rows of watchdogs and of ports that choose, and memory for storms; set each port's first in ``arrays``.
 
     Each port at which packets are routed has a watchdog that never drops.
 

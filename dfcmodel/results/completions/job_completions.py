@@ -123,7 +123,7 @@ class JobCompletion(Result):
         return factor * self.algorithm_bandwidth
 
     def summary(self) -> dict[str, object]:
-        """Return the rows of the printed table, by name."""
+        """Return texts by name, the rows of the printed table: transfers, time, bounds, bandwidths and limits."""
         N = len(self.finished)
         rows: dict[str, object] = {
             "scenario": self.scenario,

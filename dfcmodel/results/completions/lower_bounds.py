@@ -159,7 +159,7 @@ def _is_optional(scenario: Scenario) -> NDArray[np.bool_]:
 
 
 def _transmission_times(scenario: Scenario, size: Floats, forwards_whole_packets: bool) -> Floats:
-    """Return the time of each flow's packets on the slowest hop of its path, s, (F,); after the first with packets.
+    """Return the time, s, (F,), of a flow's packets on its slowest hop, less the first if links forward whole packets.
 
     The packets of a sprayed flow choose between the links of a hop, which have equal rates and are counted together.
     """

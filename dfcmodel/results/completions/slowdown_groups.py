@@ -123,7 +123,7 @@ class Slowdowns(Result):
         return pd.DataFrame(rows)
 
     def summary(self) -> dict[str, object]:
-        """Return the rows of the printed table, by name."""
+        """Return texts by name: numbers of transfers, and quantiles of the slowdown of each group by size."""
         rows: dict[str, object] = {
             "scenario": self.scenario,
             "transfers": f"{len(self.values)} complete, {self.unfinished} not",
@@ -149,7 +149,7 @@ class Slowdowns(Result):
 
 
 def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
-    """Return the slowdowns of a run's transfers by size: completion times relative to an empty network.
+    """Return slowdowns of a run's transfers, times over those in an empty network, by size; ``limits``: packets.
 
     Parameters
     ----------

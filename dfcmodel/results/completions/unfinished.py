@@ -31,7 +31,7 @@ NOT_STARTED = "starts after the end"
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A flow of finite size that was incomplete at the end of the run.
+    """A flow of finite size, packets, that was incomplete at the end of the run, and why.
 
     Attributes
     ----------

@@ -181,7 +181,7 @@ class PythonConnection(Connection):
         self.state = self.rule.on_timeout(self.state, self.rule.params, Event(self.now, self.rtt))
 
     def _deliver(self, acked: float, lost: float) -> None:
-        """Report a sample of the delivery rate whose newest packet was sent one RTT ago, to a rule of deliveries."""
+        """Report packets acked and lost in a sample whose newest was sent one RTT ago, to a rule of deliveries."""
         self._delivered += acked
         self._sent.append((self.now, self._delivered))
         while len(self._sent) > 1 and self._sent[1][0] <= self.now - self.rtt:

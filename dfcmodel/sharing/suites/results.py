@@ -129,7 +129,7 @@ class SuiteConformance(Result):
         }
 
     def summary(self) -> dict[str, object]:
-        """Return a dict: the headline of each suite, and a description of each case that did not pass."""
+        """Return texts by name: the headline of each suite, and a description of each case that did not pass."""
         rows: dict[str, object] = {"rule": f"{full_name(self.rule)}, claims {self.rule.claims}"}
         for judged in self.suites:
             rows[judged.suite.label] = judged.headline

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dfcmodel as dfc
-from dfcmodel.packets.layouts.ports import ports_without_queues, route_parts, windows
+from dfcmodel.packets.layouts.ports import order_and_window, ports_without_queues, route_parts
 from dfcmodel.packets.plan import Hosts, PacketPlan, hops_of
 from dfcmodel.packets.ports import bits_of, has_lanes
 from hopflow.progress import parts
@@ -185,7 +185,7 @@ def test_each_interface_has_a_queue_with_the_ends_of_its_flows() -> None:
     assert hosts.queue.tolist() == list(range(len(plan.ports)))
     assert hosts.sender.tolist() == of_host
     assert hosts.receiver.tolist() == [of_host[1], of_host[2], of_host[0]]
-    order, ahead = windows(plan, inline := ports_without_queues(plan), route_parts(plan, inline))
+    order, ahead = order_and_window(plan, inline := ports_without_queues(plan), route_parts(plan, inline))
     assert order[:4].tolist() == [len(plan.ports), *sorted(of_host)]
     assert ahead > 0.9 * 1e-5
 

@@ -18,7 +18,7 @@ __all__ = ["expire_timer", "restart_timer", "sample_rtt", "sample_timed_packet"]
 
 @compiled
 def sample_rtt(flow: Any, sample: float, min_rto: float) -> None:
-    """Update SRTT, RTTVAR and RTO by a round-trip time in s (RFC 6298, 2.2 and 2.3), without clock granularity."""
+    """Update SRTT, RTTVAR and RTO by a round-trip time, s (RFC 6298, 2.2, 2.3); reset the backoff, end the timing."""
     if flow.srtt == 0.0:  # 2.2: the first sample
         flow.srtt = sample
         flow.rttvar = 0.5 * sample
@@ -32,7 +32,7 @@ def sample_rtt(flow: Any, sample: float, min_rto: float) -> None:
 
 @inlined
 def sample_timed_packet(flow: Any, acked: float, step: Any) -> None:
-    """Update the RTT estimate if ``acked``, the new snd_una, covers the flow's timed packet (Karn's algorithm).
+    """Update the RTT estimate if ``acked`` covers the flow's timed packet (Karn); call before snd_una is set to it.
 
     The ACKs of a step are spread evenly over it.
     """

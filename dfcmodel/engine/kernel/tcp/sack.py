@@ -42,7 +42,7 @@ def first_is_lost(flow: Any, holes: Any, ack: Any) -> bool:
 
 @compiled
 def start_sack(flow: Any, holes: Any, ack: Any) -> None:
-    """Set a flow's pipe at the start of a SACK recovery: packets sent and not reported (RFC 6675, 4, SetPipe).
+    """Set a flow's pipe, packets sent and not reported, and its scan at the start of a SACK recovery (RFC 6675, 4).
 
     `advance_sack` then subtracts the lost packets and the ACKs of the step.
     """

@@ -85,7 +85,7 @@ class Resent(NamedTuple):
 
 @inlined
 def receive_resent(flow: Any, holes: Any, resent: Any, quantum: float) -> Any:
-    """Receive retransmitted packets; return (their ACKs, ACKs among these that advance rcv_nxt).
+    """Receive retransmitted packets, a `Resent`; return (their ACKs, ACKs among these that advance rcv_nxt).
 
     A packet is processed when it is complete; a part of a packet is held until the rest arrives.
     """

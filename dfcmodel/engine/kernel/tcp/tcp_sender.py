@@ -152,7 +152,7 @@ def answer_marks(flow: Any, events: Any, now: float, acks: float, marked: float)
 
 @compiled
 def enter_recovery(flow: Any, holes: Any, events: Any, now: float, ack: Any) -> bool:
-    """Start fast retransmit at the third duplicate ACK; return whether the first hole is retransmitted now.
+    """Reduce the window and start fast retransmit; return whether the first hole is retransmitted now (not for TAHOE).
 
     RFC 5681, 3.2, steps 2 and 3; RFC 6582, 3.2, step 2. Tahoe goes back to snd_una instead. With SACK
     the first hole is retransmitted at once, for any pipe (RFC 6675, 5, step 4.3).
@@ -255,7 +255,7 @@ def send(flow: Any, log: Any, holes: Any, events: Any, ack: Any, step: Any) -> b
 
 @compiled
 def resend_lost(flow: Any, log: Any, holes: Any, ack: Any, quantum: float) -> bool:
-    """Retransmit packets lost by SACK, then send new data, while the pipe is below cwnd; return False: log full.
+    """Update the pipe by an ACK; retransmit lost packets, then send new data, while it is below cwnd; False: log full.
 
     RFC 6675, 5, step C: rules 1 (lost packets) and 2 (new data) of NextSeg.
     """

@@ -77,7 +77,7 @@ def count_carried(net: Any, records: Any, n: int, end: float) -> None:
 
 @compiled
 def sample(net: Any, records: Any, n: int, end: float) -> None:
-    """Write row n of the records at its end, s: transmissions, queues, deliveries; an expired timer is a fault."""
+    """Write row n of the records at its end, s, and call events of rules due before; an expired timer is a fault."""
     for p in range(len(net.port)):
         begin_acks(net.port[p], end, False)
         records.waiting[n, p] = net.port[p].queued + net.port[p].acks

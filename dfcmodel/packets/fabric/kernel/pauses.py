@@ -71,7 +71,7 @@ def pass_bound(net: Any, records: Any, k: int, count: float, time: float) -> boo
 
 @inlined
 def count_arrival(net: Any, records: Any, k: int, n_bytes: float, time: float, key: int) -> bool:
-    """Count bytes that enter a port's queue over ingress k, and pause its link; return whether there is room.
+    """Count bytes that enter a queue over ingress k, and pause its link; return False without room (True if shared).
 
     Bytes of a shared ingress are counted at the end of the window.
     """
@@ -123,7 +123,7 @@ def add_change(net: Any, k: int, more: float, time: float, key: int) -> None:
 
 @compiled
 def replay(net: Any, records: Any) -> None:
-    """Count the window's changes at shared ingresses in order of time, with the pauses that they cause."""
+    """Count the window's changes at shared ingresses in order of time, with pauses; lack of room is a fault."""
     counters, changes, order = net.counters, net.change, net.arriving
     k = int64(counters[CHANGED])
     while k >= 0:
@@ -156,5 +156,5 @@ def replay(net: Any, records: Any) -> None:
 
 @inlined
 def receive_message(net: Any, p: int, e: int) -> None:
-    """Process pause or resume message e at port p: add 1 to, or subtract 1 from, its number of pausing ports."""
+    """Process pause or resume message e at port p: change its number of pausing ports by 1; the caller releases e."""
     net.port[p].paused += 1 if net.packet[e].kind == PAUSE else -1

@@ -50,7 +50,7 @@ def complete(net: Any, records: Any, f: int, time: float) -> None:
 
 @inlined
 def deliver(net: Any, records: Any, e: int, time: float, rank: int) -> None:
-    """Deliver packet e to its receiver at a future time, s, and schedule its ACK at the host's interface.
+    """Deliver packet e at a future time, s; it becomes the ACK, scheduled at its host, or is released if unused.
 
     There are no losses, so that packets arrive in order.
     """

@@ -20,7 +20,7 @@ CLOCK_INTERVAL = 16.0
 
 @inlined
 def gap_of(net: Any, f: int) -> float:
-    """Return the time between two packets of flow f, at the present rate of its rule or its line rate, s."""
+    """Return the time, s, between two packets of flow f, which has a rule, at the lower of its rate and line rate."""
     return float(max(net.flow[f].gap, 1.0 / max(net.rate[net.flow[f].rule].rate, 1e-9)))
 
 
@@ -44,7 +44,7 @@ def call_clock_event(net: Any, k: int, now: float) -> None:
 
 @inlined
 def is_due(net: Any, f: int, now: float) -> bool:
-    """Call flow f's rule for the elapsed time; return whether its pace permits a packet now; ``due``: next check."""
+    """Call flow f's rule for the elapsed time; set ``due``, the next check; return whether a packet is permitted."""
     flow = net.flow[f]
     k = int64(flow.rule)
     s = net.rate[k]

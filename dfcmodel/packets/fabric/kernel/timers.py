@@ -46,7 +46,7 @@ def copy_timer(net: Any, to: int, at: int) -> None:
 
 @inlined
 def set_timer(net: Any, p: int, f: int, time: float) -> None:
-    """Add a timer of flow f at ``time``, s, to interface p's heap."""
+    """Add a timer of flow f at ``time``, s, to interface p's heap; the caller enlists p for its window."""
     port = net.port[p]
     at = int64(port.timers)
     k = int64(port.pending)
@@ -62,7 +62,7 @@ def set_timer(net: Any, p: int, f: int, time: float) -> None:
 
 @inlined
 def take_timer(net: Any, p: int) -> int:
-    """Remove interface p's next timer and return its flow."""
+    """Remove interface p's next timer and return its flow; there must be one."""
     port = net.port[p]
     at = int64(port.timers)
     flow = int64(net.timer[at].flow)

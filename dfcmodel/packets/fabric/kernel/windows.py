@@ -114,7 +114,7 @@ def push(net: Any, e: int, p: int, time: float, rank: int) -> None:
 
 @inlined
 def shift(packet: Any, arriving: Any, n: int, it: Any) -> int:
-    """Make room for ``it`` among n sorted arrivals, the last first; return its index."""
+    """Make room for ``it`` among n sorted arrivals, the last first; return the index, which the caller fills."""
     k = n
     while k > 0:
         other = packet[arriving[k - 1]]

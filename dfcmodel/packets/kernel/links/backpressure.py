@@ -41,7 +41,7 @@ def enlist_flow(net: Any, k: int, c: int) -> None:
 
 @compiled
 def strike_flow(net: Any, k: int, c: int) -> None:
-    """Remove a flow's lane c from the turns of class k at an interface."""
+    """Remove a flow's lane c, which must be among them, from the turns of class k at an interface."""
     lane = net.lane
     before = int64(-1)
     j = int64(lane[k].first)
@@ -118,13 +118,13 @@ def enqueue_flow(world: Any, u: int, e: int, cause: int) -> bool:
 
 @compiled
 def leave_flow(net: Any, records: Any, u: int, e: int, now: float) -> None:
-    """Compare the lane that packet e has just left with its threshold; send a message upstream if it was crossed."""
+    """Send a message upstream if the lane that packet e left crossed its threshold; call before e's hop advances."""
     review_flow(net, records, u, int64(net.hop[int64(net.packet[e].hop)].lane), now)
 
 
 @compiled
 def stop_flow(net: Any, u: int, e: int) -> None:
-    """Process a backpressure message e that arrived at port u: pause or resume the lane it names, or the whole port."""
+    """Process and release backpressure message e at port u: pause or resume the lane it names, or the whole port."""
     c = int64(net.packet[e].hop)
     more = 1 if net.sent_at[e] == 1.0 else -1
     release(net, e)

@@ -221,6 +221,6 @@ def take_rated(net: Any, p: int, c: int, time: float) -> int:
 
 @inlined
 def leave_rated(net: Any, p: int, time: float) -> int:
-    """Remove the first packet from the lane of port p with the largest credit, and return its row."""
+    """Remove the first packet from the lane of port p with the largest credit and return its row; one must be due."""
     c = largest_credit(net, p, time)
     return take_rated(net, p, c, time)

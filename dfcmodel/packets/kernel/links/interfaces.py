@@ -101,7 +101,7 @@ def count_turn(net: Any, k: int, c: int) -> None:
 
 @inlined
 def enter_interface(world: Any, p: int, e: int) -> bool:
-    """Queue packet e at interface p; return True if it must be sent at once instead; False too if it was lost."""
+    """Queue or lose packet e at interface p and return False; return True, its turn counted, to send it at once."""
     net, senders, records = world
     lane = net.lane
     port = net.port[p]
@@ -149,7 +149,7 @@ def enter_interface(world: Any, p: int, e: int) -> bool:
 
 @inlined
 def next_of_interface(net: Any, senders: Any, p: int, time: float) -> int:
-    """Remove the next packet of interface p and return it: control class first, then unpaused classes in turn."""
+    """Remove the next packet of interface p, which must have one; return its row, and wake the flow that it blocked."""
     lane = net.lane
     port = net.port[p]
     port.waiting -= 1

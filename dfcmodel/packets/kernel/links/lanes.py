@@ -80,7 +80,7 @@ def enter_lane(net: Any, p: int, c: int, e: int) -> None:
 
 @compiled
 def record_left(net: Any, records: Any) -> None:
-    """At the end of a run, add the packets that are still in lanes to the records of waiting and left packets."""
+    """Once, at the end of a run: add the packets that are still in lanes to the records of waiting and left packets."""
     port = net.port
     waiting = records.waiting
     rows = len(waiting) - 1
@@ -210,7 +210,7 @@ def overflow(world: Any, p: int, time: float) -> None:
 
 @inlined
 def leave_lane(net: Any, p: int, level: int, time: float) -> int:
-    """Remove the next packet of port p by priority and deficit round robin, from ``level`` on, and return its row."""
+    """Remove the next packet of port p, which must have one, by priority and deficit round robin from ``level`` on."""
     lane, sizes, packet = net.lane, net.sizes, net.packet
     port = net.port[p]
     k = port.lane + level

@@ -180,7 +180,7 @@ def count_refused(net: Any, u: int, e: int, now: float) -> None:
 
 @compiled
 def begin_sending(net: Any, records: Any, u: int, e: int, now: float) -> None:
-    """Call the law of the outgoing link for packet e as it leaves port u; schedule its departure from its ingress."""
+    """Call the law of the outgoing link for packet e at port u before its hop advances; schedule its end at ingress."""
     it = net.packet[e]
     h = int64(it.hop)
     k = row_ahead(net, e)
@@ -206,7 +206,7 @@ def begin_sending(net: Any, records: Any, u: int, e: int, now: float) -> None:
 
 @compiled
 def end_sending(net: Any, u: int, e: int) -> None:
-    """Remove a packet whose last bit has left port u from the count of its ingress (event e), and call the law."""
+    """Remove the packet of event e, which has left port u, from its ingress's count, call the law, and release e."""
     it = net.packet[e]
     change_held(net, u, int64(it.hop), e, -1, it.time)
     release(net, e)
@@ -214,7 +214,7 @@ def end_sending(net: Any, u: int, e: int) -> None:
 
 @compiled
 def receive_report(net: Any, records: Any, u: int, e: int) -> None:
-    """Process message e of a law at sending port u: call the law, and block or unblock the lane."""
+    """Process and release message e of a law at sending port u: call the law, and block or unblock the lane."""
     now = net.packet[e].time
     k = int64(net.packet[e].hop)
     net.law[k].seen[3] = net.sent_at[e]

@@ -15,7 +15,7 @@ __all__ = ["retry_time"]
 
 @compiled
 def retry_time(net: Any, senders: Any, u: int, e: int, now: float) -> float:
-    """Return by how many seconds sending packet e takes longer: retries after errors, or a rate below the maximum.
+    """Return by how many seconds sending packet e takes longer: retries of random errors, or a rate below the maximum.
 
     Of a port whose rate changes over time, by how much its transmission takes longer.
 

@@ -60,7 +60,7 @@ def value_at(net: Any, k: int, time: float) -> float:
 
 @compiled
 def write_inputs(net: Any, senders: Any, u: int, e: int, w: Any, time: float) -> None:
-    """Write the inputs ``seen`` of an element's function for packet e at port u, and clear its outputs."""
+    """Write inputs ``seen``, some random, of an element (row ``w``) for packet e at port u, and clear its outputs."""
     port = net.port[u]
     it = net.packet[e]
     w.drop = 0.0
@@ -134,7 +134,7 @@ def copy_packet(net: Any, e: int) -> int:
 
 @compiled
 def release_at(net: Any, senders: Any, u: int, e: int, k: int) -> float:
-    """Return the time, s, at which element k passes packet e on; -1 - cause if it drops the packet."""
+    """Call element k, which may mark packet e; return the time, s, at which it passes e on; -1 - cause for a drop."""
     w = net.element[k]
     it = net.packet[e]
     time = it.time
@@ -207,7 +207,7 @@ def collect(net: Any, u: int, e: int, k: int, key: int) -> None:
 
 @compiled
 def pass_elements(net: Any, senders: Any, u: int, e: int) -> int:
-    """Apply the path elements of port u to packet e; return PASSED, HELD (delayed or batched), or a drop's cause."""
+    """Apply port u's elements to packet e, which they may mark or copy; return PASSED, HELD, or the cause of a drop."""
     it = net.packet[e]
     time = it.time
     i = int64(it.key) - RELEASED if it.key >= RELEASED else int64(net.passing[it.hop].chain)
@@ -238,7 +238,7 @@ def pass_elements(net: Any, senders: Any, u: int, e: int) -> int:
 
 @compiled
 def delay_of_rate(net: Any, u: int, e: int, time: float) -> float:
-    """Return by how many seconds sending packet e from ``time`` on takes longer than at the link's maximum rate."""
+    """Return by how many s packet e, sent at ``time``, takes longer than at the maximum rate; times must not fall."""
     w = net.element[net.rated[u]]
     full = net.times[u * CLASSES + int64(net.packet[e].size)].transmission
     base = 0.0

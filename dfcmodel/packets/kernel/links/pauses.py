@@ -34,7 +34,7 @@ ENDS = 1 << 24  # smallest key of ends of transmission
 
 @compiled
 def send_message(net: Any, p: int, k: int, wanted: int, time: float) -> None:
-    """Send a pause (wanted 1) or resume (0) message from port p to the upstream port of row k of ``feeder``."""
+    """Send a pause (wanted 1) or resume (0) from port p to that of row k of ``feeder``; the caller records it."""
     packet = net.packet
     to = net.feeder[k]
     q = int64(to.port)
@@ -174,7 +174,7 @@ def stop_lane(net: Any, p: int, c: int, more: int) -> None:
 
 @inlined
 def process_pause(net: Any, p: int, e: int) -> None:
-    """Process pause or resume message e that arrived at port p: it is for the lane it names, or for the whole port."""
+    """Process and release pause or resume message e at port p: it is for the lane it names, or for the whole port."""
     c = int64(net.packet[e].hop)
     more = 1 if net.packet[e].number == PAUSE else -1
     release(net, e)

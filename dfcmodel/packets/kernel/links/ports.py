@@ -82,7 +82,7 @@ def drop(world: Any, p: int, e: int, came: float, time: float, cause: int) -> No
 
 @inlined
 def detect_early(net: Any, senders: Any, e: int, p: int, queued: int, idle: float) -> int:
-    """Return RED's decision on packet e at port p: 0 to drop it, 2 if it has marked the packet, otherwise 1.
+    """Update RED's average at port p and return its decision on packet e: 0 to drop it, 2 if it is marked now, else 1.
 
     ``idle``: as of `admit_early`.
     """
@@ -152,7 +152,7 @@ def count_waiting(net: Any, senders: Any, p: int, e: int, time: float) -> int:
 
 @inlined
 def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
-    """Return how many packets wait before packet e, arriving at a port without lanes; -1 - cause if it is dropped."""
+    """Decide on packet e at a port without lanes: loss, RED, room; return how many wait before it; -1 - cause: drop."""
     port = net.port[p]
     f = int64(net.packet[e].flow)
     if (
@@ -210,7 +210,7 @@ def enter_ring(net: Any, records: Any, h: int, p: int, queued: int, time: float)
 
 @inlined
 def count_starts(started: Any, row: int, first: int, past: int) -> None:
-    """Count the start of one transmission at each hop from ``first`` to before ``past``, in sample ``row``.
+    """Add one start at hops ``first`` to ``past`` - 1 in sample ``row`` to ``started``, which has differences by hop.
 
     ``started`` has the changes of the counts from hop to hop.
     """
@@ -223,7 +223,7 @@ def count_starts(started: Any, row: int, first: int, past: int) -> None:
 # also inlined, the loop takes 1.02 times as long (takano2006/4, dumbbell), with NewReno's permutation 1.04 to 1.1.
 @inlined
 def advance_packet(world: Any, e: int, time: float, key: int, at: int) -> None:
-    """Advance a packet hop by hop, through ports without lanes, until it enters a calendar queue, is dropped or ends.
+    """Advance packet e from queue ``at`` through ports without lanes, until it enters a queue, is dropped or ends.
 
     ``at`` is the port whose calendar queue it has left, or the number of the senders; ARRIVED at a
     receiver that delays ACKs, which has a calendar queue as senders do; DUE for a delayed ACK.

@@ -17,7 +17,7 @@ IN_TURN, AT_RANDOM, BY_EPOCH = 0, 1, 2
 
 @compiled
 def turn_of_epoch(senders: Any, f: int) -> tuple[int, int]:
-    """Return the routes of flow f at this time: the first index in ``turns``, and the number of paths."""
+    """Return (first index in ``turns``, number of paths) of sprayed flow f's paths at the present time."""
     epoch = 0
     while epoch < len(senders.epochs) and senders.epochs[epoch] <= senders.clock[NOW]:
         epoch += 1
@@ -26,7 +26,7 @@ def turn_of_epoch(senders: Any, f: int) -> tuple[int, int]:
 
 @compiled
 def way_of_next(net: Any, senders: Any, f: int) -> int:
-    """Return the row of the first hop of the next packet of flow f, which has several paths; advances its turn."""
+    """Return the row of the first hop of the next packet of flow f with several paths; advances or draws its turn."""
     s = senders.flow[f]
     first = int64(-1)
     paths = int64(s.paths)

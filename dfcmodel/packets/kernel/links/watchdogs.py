@@ -50,7 +50,7 @@ def count_drop(net: Any, records: Any, g: int, time: float) -> None:
 
 @compiled
 def is_discarded(net: Any, records: Any, p: int, c: int, time: float) -> bool:
-    """Return whether a watchdog that has declared a storm drops a packet for lane c of port p, and count the drop."""
+    """Return whether a watchdog in a storm makes the caller drop a packet for lane c of port p; counts the drop."""
     g = int64(-1 - net.port[p].plain)
     while g >= 0:
         it = net.watchdog[g]

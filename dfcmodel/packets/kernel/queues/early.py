@@ -30,7 +30,7 @@ def chance_of(early: Any, p: int, size: float) -> float:
 
 @compiled
 def admit_early(net: Any, p: int, queued: int, occupancy: float, idle: float, size: float) -> int:
-    """Update RED's average at port p by the queue's occupancy; return 1: accept, 2: mark (drop without ECN), 0: drop.
+    """Update RED's average at port p by ``occupancy`` and ``idle`` s (-1: busy); return 1: accept, 2: mark, 0: drop.
 
     ``queued`` packets wait; ``occupancy`` is their number, or their bytes where the buffer counts bytes. ``idle`` is
     the time since the end of the last transmission, s; negative while the port is busy.

@@ -65,7 +65,7 @@ def is_scalable(net: Any, senders: Any, e: int) -> bool:
 
 @compiled
 def control_delay(control: Any, p: int, now: float, delay: float, backlogged: bool, after: int) -> int:
-    """Update CoDel's state by a packet that leaves after ``delay`` s; return DELIVER, KEEP_DROPPING or BEGIN_DROPPING.
+    """Update port p's CoDel by a packet that leaves after ``delay`` s; return DELIVER, KEEP_DROPPING or BEGIN_DROPPING.
 
     ``backlogged``: more bytes remain in the queue than a data packet has; ``after`` is the decision on
     the packet before it at the same time.
@@ -128,7 +128,7 @@ def update_probability(control: Any, p: int, now: float, queued: float) -> None:
 
 @compiled
 def admit_proportional(net: Any, p: int, waiting: int) -> int:
-    """Return PIE's decision, ACCEPT or DROP, on an arrival that finds ``waiting`` packets (RFC 8033, 4.1 and 4.4)."""
+    """Draw PIE's decision, ACCEPT or DROP, on an arrival that finds ``waiting`` packets, after `update_probability`."""
     c = net.control[p]
     if c.burst > 0.0 or waiting <= 2 or (c.delay < 0.5 * c.target and c.p < 0.2):
         return ACCEPT
@@ -137,7 +137,7 @@ def admit_proportional(net: Any, p: int, waiting: int) -> int:
 
 @compiled
 def verdict_of(net: Any, p: int, now: float, markable: bool, scalable: bool, size: float) -> int:
-    """Update port p's manager by an arriving or departing packet, and return its decision: ACCEPT, MARK or DROP.
+    """Update port p's manager by an arriving or departing packet; return ACCEPT, MARK or DROP, for the caller to do.
 
     It sees all lanes of the port but that of the control class, or one.
     """

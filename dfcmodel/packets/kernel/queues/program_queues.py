@@ -45,7 +45,7 @@ def enter_turns(net: Any, p: int, c: int) -> None:
 
 @compiled
 def leave_turns(net: Any, p: int, c: int) -> None:
-    """Remove lane c of port p from the list of turns of its program's queues."""
+    """Remove lane c of port p from the list of turns of its program's queues, in which it must be."""
     lane = net.lane
     turns = lane[net.port[p].lane]
     before = int64(-1)
@@ -87,7 +87,7 @@ def join_queue(net: Any, p: int, e: int) -> None:
 
 @compiled
 def queue_in_turn(net: Any, p: int) -> int:
-    """Return the first packet of the queue whose turn it is, without removing it; write the queue for the program."""
+    """Return the row of the first packet, left in place, of the queue in turn; write the queue for the program."""
     c = int64(net.lane[net.port[p].lane].first)
     net.program[p].queue = float(c - net.port[p].lane)
     return int64(net.lane[c].head)

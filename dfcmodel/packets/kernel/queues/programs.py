@@ -188,7 +188,7 @@ def is_idle(net: Any, w: Any, event: int) -> bool:
 
 @compiled
 def call_program(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
-    """Call port p's program for packet e that arrives or leaves, and mark e; return PASSED, DROPPED or SKIPPED.
+    """Call port p's program for packet e; mark e, set ``cut``; return PASSED, DROPPED or SKIPPED, for the caller to do.
 
     Its queue is in ``queue`` of the program: written here as it comes, by the caller as it is to leave.
     """
@@ -372,7 +372,7 @@ def next_ranked(net: Any, p: int, time: float) -> int:
 
 @compiled
 def take_last(net: Any, p: int, e: int) -> int:
-    """Return the packet to drop at a full buffer: e, or the queued packet with the highest rank, which is removed."""
+    """Return the row of the packet to drop at a full buffer: e, or that of the highest rank, removed from the queue."""
     port, packet, ranked = net.port[p], net.packet, net.ranked
     w = net.program[p]
     lane = net.lane[port.lane]

@@ -17,7 +17,7 @@ __all__ = ["receive_rated"]
 
 @compiled
 def receive_answer(net: Any, senders: Any, f: int, e: int) -> None:
-    """Process answer e of a receiver agent at flow f: call the rule for ACKs or a mark, add credits, repair losses."""
+    """Process answer e of a receiver agent at flow f: call the rule for ACKs or a mark, add credits, list losses."""
     s = senders.flow[f]
     it = net.packet[e]
     answer = net.block[e]

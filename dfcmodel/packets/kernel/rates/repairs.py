@@ -44,7 +44,7 @@ NEVER = float("inf")
 
 @inlined
 def window_of(senders: Any, f: int) -> float:
-    """Return the window of flow f, packets, to which its rate rule limits the packets in flight."""
+    """Return the limit, packets, of the packets in flight of flow f, whose rate rule must set one (``bound`` > 0)."""
     s = senders.flow[f]
     if s.bound == 1:
         return float(s.ssthresh)
@@ -66,7 +66,7 @@ def has_next(senders: Any, f: int) -> bool:
 
 @inlined
 def take_next(senders: Any, f: int) -> int:
-    """Return the number of the packet that flow f sends now, a retransmission first, and remove it from the waiting."""
+    """Return the number of the packet that flow f sends now, a retransmission first; only if `has_next` is true."""
     s = senders.flow[f]
     number = int64(-1)
     if s.repair == SELECTIVE:

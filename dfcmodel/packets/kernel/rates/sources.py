@@ -83,7 +83,7 @@ def move_clocks(senders: Any, f: int, now: float) -> None:
 
 @compiled
 def feed_back(senders: Any, f: int, now: float, sent: float, acks: float, marked: float) -> None:
-    """Call flow f's rate rule for ``acks`` packets acknowledged, ``marked`` of them with a mark, sent at ``sent``."""
+    """Call flow f's rate rule for ``acks`` packets, ``marked`` with a mark, sent at ``sent``, then its time event."""
     s = senders.flow[f]
     s.rtt = now - sent
     call_rule(senders, f, ON_ACK, s.rtt, acks, marked)

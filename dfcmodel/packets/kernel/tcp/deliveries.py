@@ -111,7 +111,7 @@ def is_covered(senders: Any, f: int, number: int) -> bool:
 
 @inlined
 def is_beyond_reports(senders: Any, f: int, k: int, number: int) -> bool:
-    """Return whether record k, of packet ``number``, and all later ones are above every acknowledged packet.
+    """Return whether the k-th sent record, of packet ``number``, and all later ones are above all acknowledged packets.
 
     Packets ascend from the last descent on. It ends searches in large flights of packets sent at one time.
     """
@@ -151,7 +151,7 @@ def clear_sample(senders: Any, f: int) -> None:
 
 @inlined
 def on_packet_lost(senders: Any, f: int, at: int) -> None:
-    """Count the packet of record ``at`` as lost in flow f's sample, and list it for retransmission."""
+    """Count the packet of row ``at`` of ``history`` as lost in flow f's sample, and list it for retransmission."""
     d = senders.rule[senders.flow[f].rule]
     r = senders.history[at]
     d.lost_total += 1.0
@@ -219,7 +219,7 @@ def count_covered(senders: Any, f: int) -> None:
 
 @compiled
 def report_sample(net: Any, senders: Any, f: int, newest: int, marked: float, acked: float, lost: float) -> None:
-    """Call flow f's rule for ``acked`` and ``lost`` packets, with the sample of record ``newest`` (-1: none)."""
+    """Call flow f's rule for ``acked`` and ``lost`` packets, with the sample of row ``newest`` of ``history`` or -1."""
     s = senders.flow[f]
     d = senders.rule[s.rule]
     now = senders.clock[NOW]

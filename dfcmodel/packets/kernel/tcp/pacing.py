@@ -64,7 +64,7 @@ def pace(senders: Any, f: int, forced: bool) -> bool:
 
 @compiled
 def segment_of(senders: Any, f: int) -> int:
-    """Return the number of packets of flow f's segments (``tcp_tso_autosize``): 1/1024 s of its rate, at least two.
+    """Return the packets of flow f's segments (``tcp_tso_autosize``): 1/1024 s of its rate, at least two; else 1.
 
     It is 1 for a sender without segments.
     """

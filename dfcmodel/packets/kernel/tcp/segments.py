@@ -40,7 +40,7 @@ def update_smooth_rtt(senders: Any, f: int) -> None:
 
 @compiled
 def should_defer(net: Any, senders: Any, f: int, room: int, segment_size: int) -> bool:
-    """Return whether sender f waits until ``room``, in packets, fits a complete segment (``tcp_tso_should_defer``).
+    """Return whether sender f waits until ``room``, packets, fits a segment (``tcp_tso_should_defer``).
 
     It waits if the last packet was sent recently and the next ACK is expected soon, but not at the end of a buffer. A
     segment that exceeds the remainder of a buffer takes the rest from the next buffer (``tcp_grow_skb``).

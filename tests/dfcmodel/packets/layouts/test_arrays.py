@@ -27,7 +27,7 @@ from dfcmodel.packets.layouts.memory import (
     max_elements,
     outstanding,
 )
-from dfcmodel.packets.layouts.ports import ports_without_queues, route_parts, windows
+from dfcmodel.packets.layouts.ports import order_and_window, ports_without_queues, route_parts
 from dfcmodel.packets.plan import PortWatchdog
 from responsefn import NewReno
 from responsefn.rule_events import signatures_of
@@ -171,7 +171,7 @@ def test_answers_do_not_depend_on_the_order_of_ports(name: str, monkeypatch) -> 
     for order in (order_ports, lambda ports, *_: ports, lambda ports, *_: ports[::-1]):
         monkeypatch.setattr(ports, "_order_ports", order)
         plan = plan_of(random_scenario(name, 2), dfc.Packets(seed=2))
-        _, ahead = windows(plan, inline := ports_without_queues(plan), route_parts(plan, inline))
+        _, ahead = order_and_window(plan, inline := ports_without_queues(plan), route_parts(plan, inline))
         runs.append((run_engine(plan), ahead))
     (one, longest), *others = runs
     for other, ahead in others:
