@@ -88,7 +88,7 @@ QLOG = json.dumps({
         "events": [
             *({"time": 10.0 * n, "name": "transport:packet_sent",
                "data": {"raw": {"length": 1200}, "header": {"packet_number": n}}} for n in range(3)),
-            {"time": 5.0, "name": "recovery:metrics_updated", "data": {"smoothed_rtt": 40.0}},
+            {"time": 5.0, "name": "recovery:metrics_updated", "data": {"smoothed_rtt": 15.0}},
             {"time": 6.0, "name": "recovery:congestion_state_updated", "data": {"new": "drain"}},
         ],
     }],
