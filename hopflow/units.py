@@ -36,6 +36,7 @@ __all__ = [
     "WholeWithUnit",
     "WithUnit",
     "WithUnits",
+    "check_rate",
     "convert_arguments",
     "convert_fields",
     "declares",
@@ -55,6 +56,10 @@ __all__ = [
     "with_strings",
 ]
 
+MAX_RATE = 1e12
+"""Upper bound of the rate of a link, packets/s."""
+MAX_PACKET_RATE = 5e9
+"""Upper bound of a rate that is a number, packets/s: 3.2 Tb/s in frames of 84 bytes. Larger numbers are bits/s."""
 PACKET_SIZE = 1500
 """Default packet size on the wire in bytes."""
 
@@ -470,6 +475,12 @@ for _name in ("lt", "le", "gt", "ge"):
     setattr(PacketUnits, f"__{_name}__", _of_numbers(_name))
 for _name in ("truediv", "floordiv", "mod", "pow"):
     setattr(PacketUnits, f"__r{_name}__", _of_numbers(_name, reflected=True))
+
+
+def check_rate(name: str, rate: Any) -> None:
+    """Raise ValueError unless a rate is above 0 and at most `MAX_RATE`, for a bare number `MAX_PACKET_RATE`."""
+    max_rate = MAX_RATE if isinstance(rate, PacketUnits) else MAX_PACKET_RATE
+    one_number(name, rate, above=0.0, at_most=max_rate, hint="in packets/s: mbps(370), or '370Mbps'")
 
 
 def whole_packets(size: PacketUnits) -> PacketUnits:

@@ -18,7 +18,7 @@ from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import count_of, flag, format_value, one_number, plain_number
 from hopflow.fork_safety import cached_property
 from hopflow.results import Described
-from hopflow.units import PacketUnits, WithUnit, declares, distinction, quantities
+from hopflow.units import PacketUnits, WithUnit, check_rate, declares, distinction, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +40,6 @@ __all__ = [
     "buffer_in_packets",
     "check_count",
     "check_pause_threshold",
-    "check_rate",
     "column_for",
     "column_of",
     "constant",
@@ -59,10 +58,6 @@ __all__ = [
 Node = Hashable
 DROP_TAIL = FIFO()
 
-MAX_RATE = 1e12
-"""Upper bound of the rate of a link, packets/s."""
-MAX_PACKET_RATE = 5e9
-"""Upper bound of a rate that is a number, packets/s: 3.2 Tb/s in frames of 84 bytes. Larger numbers are bits/s."""
 MAX_DELAY = 10.0
 """Upper bound of the delay, s."""
 MIN_BUFFER, MAX_BUFFER = 1.0, 1e9
@@ -171,12 +166,6 @@ class Link(Described):
 
 KIND_FIELDS = tuple(column.name for column in fields(Link) if column.name not in ("source", "target"))
 """Fields in which links of one kind are equal: all except the two nodes."""
-
-
-def check_rate(name: str, rate: Any) -> None:
-    """Raise ValueError unless a rate is above 0 and at most `MAX_RATE`, for a bare number `MAX_PACKET_RATE`."""
-    max_rate = MAX_RATE if isinstance(rate, PacketUnits) else MAX_PACKET_RATE
-    one_number(name, rate, above=0.0, at_most=max_rate, hint="in packets/s: mbps(370), or '370Mbps'")
 
 
 def buffer_in_packets(link: Link, packet_size: float) -> float:

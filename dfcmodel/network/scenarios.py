@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.links import Link, Node, check_rate
+from dfcmodel.network.links import Link, Node
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.disciplines import DFC, FIFO
 from hopflow.checks import choice, flag, integer, one_number
-from hopflow.units import WithUnit, declares, mbps, ms, quantities
+from hopflow.units import WithUnit, check_rate, declares, mbps, ms, quantities
 from responsefn import NewReno, NS2Vegas, Reno, Tahoe, WindowRule
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from dfcmodel.network.drop_causes import CAUSES
 from dfcmodel.network.elements.base import PathElement
-from dfcmodel.network.links import check_rate
 from hopflow.checks import integer, one_number
 from hopflow.parameters import extends
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit, check_rate, quantities
 
 __all__ = ["BurstLoss", "PeriodicLoss", "Policer"]
 
