@@ -75,7 +75,7 @@ class StepCheck(Result):
 
     @property
     def efficiency_error(self) -> Floats:
-        """Change of each flow's mean efficiency if the step is halved, shape (F,)."""
+        """Size of the change of each flow's mean efficiency if the step is halved, shape (F,)."""
         return np.abs(self.fine.mean_efficiency() - self.coarse.mean_efficiency())
 
     @property

@@ -719,7 +719,7 @@ def _flow_senders(plan: FluidPlan, per_flow: list[bool], i: int) -> list[tuple[i
 
 
 def _input_senders(plan: FluidPlan, uses_dfc: list[bool], i: int) -> list[tuple[int, int, int]]:
-    """Return (receiver, FIFO queue, queue) of messages per input to link i, or to its host (-1 - flow)."""
+    """Return (receiver, FIFO queue or -1, queue or 0) of messages per input of link i; hosts receive as -1 - flow."""
     L = len(plan.order)
     receiver = i if i < L else -1 - plan.shaped[i - L]
     messages = set()

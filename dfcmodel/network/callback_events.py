@@ -213,7 +213,7 @@ def _callback(
 
 
 def _on_link(event: Callable[..., None]) -> Callable[..., None]:
-    """Return a function that applies a manager's event, in plain Python, to the record of a link."""
+    """Return a function of a link's record: a manager's event, in plain Python, changes a list of its numbers."""
 
     def apply(link: Any) -> None:
         numbers = [link.drop, link.mark, *link.state, *link.parameters, *link.seen]

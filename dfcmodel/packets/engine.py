@@ -298,7 +298,7 @@ class PacketRun:
 
     @cached_property
     def _fault_columns(self) -> list[int]:
-        """Indices of the first parameter in records of window rules; it is NaN after a fault."""
+        """Indices, each once, of the first parameter in records of the classes of window rules; NaN after a fault."""
         sources = dict.fromkeys(map(type, self.plan.scenario.table.columns["source"].values))
         return sorted({parameters_at(kind) for kind in sources if issubclass(kind, WindowRule)})
 

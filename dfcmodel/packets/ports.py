@@ -231,7 +231,7 @@ class Ports(Sequence[Port]):
         return room - 1 if self._is_ns2 and type(discipline) is FIFO else room, cell
 
     def _opposite_links(self) -> Integers:
-        """Return the link in the opposite direction, for ACKs, of each link, shape (L,); -1: none."""
+        """Return the link in the opposite direction, for ACKs, of each link, (L,); -1: none, or ACKs take no time."""
         links = self._links
         if not self._ack_transmission:
             return np.full(len(links), -1)

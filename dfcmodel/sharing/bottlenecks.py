@@ -374,7 +374,7 @@ def validate_rules(rules: Sequence[WindowRule], discipline: Discipline | None = 
 
 
 def within_limits(mean: Any, half_width: Any, low: Any, high: Any) -> NDArray[np.float64]:
-    """Return mean -/+ half width, clipped to [low, high], shape (2, ...); NaN without a half width.
+    """Return mean -/+ half width, shape (2, ...), clipped to [low, high] with the mean; NaN for a half width of NaN.
 
     The true value is in the range, so that the clipped interval contains it as often.
 

@@ -161,7 +161,7 @@ def begin_next_wait(flow: Any, rate: float) -> None:
 
 @inlined
 def packets_after_wait(flow: Any, f: int, k: int, emitted: Any) -> float:
-    """Return the packets, cumulative, that flow f's host may send by step k after random waits, which it advances."""
+    """Return the packets that flow f may send by step k after random waits, advanced; ``emitted``: ring (E, F)."""
     mask = emitted.shape[0] - 1
     if flow.wait_end == 0.0:
         flow.wait_begin = flow.wait_end = float(flow.start)

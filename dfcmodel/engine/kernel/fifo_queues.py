@@ -103,7 +103,7 @@ def curve_at_head(band: Any, first: int, end: int, part: float, quantum: float, 
 
 @inlined
 def put_on_wire(link: Any, first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
-    """Send departures up to ``now``: the part ``weight`` arrives after the link's lag, the rest a step later."""
+    """Send departures up to ``now``, totals by queue: part ``weight`` arrives after the link's lag, the rest later."""
     before, wire = sharing.shared[SENT], sharing.net.wire
     to_wire = wire[(step.k + link.lag) & (wire.shape[0] - 1)]
     weight, quantum = link.weight, step.quantum

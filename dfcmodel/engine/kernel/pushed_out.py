@@ -57,7 +57,7 @@ def drop_end(b: int, amount: float, before_full: float, step: Any, sharing: Any)
 
 @compiled
 def push_out(link: Any, excess: float, before_full: float, step: Any, sharing: Any) -> None:
-    """Drop ``excess`` packets of a link, highest rank, longest queues first, after part ``before_full`` of the step."""
+    """Drop ``excess`` packets of a link from ``sharing``, highest rank, longest queues, after part ``before_full``."""
     bands = sharing.bands
     first = link.end_band
     while excess > 0.0 and first > link.first_pooled:

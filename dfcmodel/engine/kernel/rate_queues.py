@@ -44,7 +44,7 @@ def serve_alone(block: Any, queues: Any, from_wire: Any, to_wire: Any, quantum: 
 
 @inlined
 def serve_pairs(block: Any, queues: Any, from_wire: Any, to_wire: Any, quantum: float) -> bool:
-    """Serve the queues, two per buffer with equal lags, of ``block``, a row; return whether any exceeds its peak."""
+    """Serve the queues, two per buffer with equal lags, of ``block``, a row; return whether a pair exceeds its peak."""
     weight, stride = queues[block.first].weight, block.next
     exceeded = False
     for c in range(block.first, block.end, block.flows):

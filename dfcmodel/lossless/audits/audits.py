@@ -99,7 +99,7 @@ class TableAudit(Result):
         return ports
 
     def to_xarray(self) -> xr.Dataset:
-        """Return the rows of the table and their verdicts, over ``row``."""
+        """Return rate, cable and xoff of the rows with their verdicts, over ``row``."""
         import xarray as xr
 
         rows = self.table.rows

@@ -122,12 +122,12 @@ def sonic_xoff(
     tile: bool = False,
     formula: SonicFormula = MERGED,
 ) -> dict[str, float]:
-    """Return the components of SONiC's xoff in bytes; their sum is xoff before rounding up to KiB.
+    """Return the components of SONiC's xoff in bytes at a rate of its table; their sum is xoff before rounding to KiB.
 
     Parameters
     ----------
     rate, cable
-        Line rate in b/s and length in m.
+        Line rate in b/s, one of `RESPONSE_QUANTA`, and length in m.
     mtu, lossless_mtu
         Largest frames of the port and of RDMA in bytes.
     small_percentage
@@ -139,9 +139,17 @@ def sonic_xoff(
     formula
         The version of the Lua file.
 
+    Raises
+    ------
+    ValueError
+        For a rate that the formula has no response time for.
+
     >>> round(sum(sonic_xoff(400e9, 300.0).values()))
     271991
     """
+    if rate not in RESPONSE_QUANTA:
+        rates = ", ".join(f"{known:g}" for known in sorted(RESPONSE_QUANTA))
+        raise ValueError(f"rate = {rate!r}: must be one of {rates} b/s")
     factor = cell / 64.0 if cell > 128.0 else 2.0 * cell / (1.0 + cell)
     factor = math.ceil(factor) if formula.whole_factor else factor
     mean = (small_percentage * 64.0 + (100.0 - small_percentage) * lossless_mtu) / 100.0

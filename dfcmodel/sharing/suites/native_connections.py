@@ -226,7 +226,7 @@ class NativeConnection(Connection):
         row.flags = flags
 
     def _report(self, acked: int, lost: int, flags: int, growth: int, function: str = "on_ack") -> None:
-        """Report the oldest packets in flight as acknowledged or lost."""
+        """Report the oldest packets as acknowledged or lost, ``growth`` of which may grow the window."""
         row = self._row
         before = self._last - self._first
         first = self._at + PACKET_SIZE * self._first

@@ -116,10 +116,7 @@ def go_back(senders: Any, f: int, number: int) -> None:
 
 @compiled
 def acknowledge(net: Any, senders: Any, f: int, number: int, sack: int, nack: int) -> None:
-    """Process an ACK of all packets up to ``number``, of packet ``sack`` (-1: none) and a request ``nack`` (-1: none).
-
-    ``nack`` is a packet requested by the receiver, -1: none.
-    """
+    """Process an ACK of all packets up to and with ``number``, of ``sack``, and a request for ``nack`` (-1: none)."""
     s = senders.flow[f]
     if number >= s.snd_una:
         if s.repair == SELECTIVE:
