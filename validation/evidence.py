@@ -178,6 +178,21 @@ def frame(case: str, name: str | None = None) -> pd.DataFrame:
     return _copy(_changed(*_table_file(case, name)))
 
 
+def levels(case: str, name: str, column: str) -> tuple[Any, ...]:
+    """Return the different values of a column of a table, in the order of their first rows, without missing ones.
+
+    Examples
+    --------
+    >>> from validation.evidence import levels
+    >>> levels("zheng2002/red-droptail-bins", "bins", "bin")
+    (0.5, 2.5, 10.0)
+    """
+    case, file = _table_file(case, name)
+    if _change.get() is not None:
+        return tuple(_changed(case, file)[column].drop_duplicates().dropna().tolist())
+    return _levels(_content(f"{case}/{file}"), file.endswith(".xz"), column)
+
+
 def _table_file(case: str, name: str | None) -> tuple[str, str]:
     """Return the full name of a case and the file of one of its tables."""
     case = full_name(case)
@@ -274,6 +289,12 @@ def _parsed(content: bytes, packed: bool) -> pd.DataFrame:
     file = io.BytesIO(lzma.decompress(content) if packed else content)
     whole = pd.read_csv(file, low_memory=False)  # in parts, a column may have numbers in some
     return whole.copy()  # with columns of one type side by side in memory
+
+
+@functools.lru_cache(maxsize=16 * MAX_TABLES)
+def _levels(content: bytes, packed: bool, column: str) -> tuple[Any, ...]:
+    """Return the different values of a column of the table that a file holds; pages of many claims list the same ones."""
+    return tuple(_parsed(content, packed)[column].drop_duplicates().dropna().tolist())
 
 
 def _files(case: str) -> dict[str, Any]:

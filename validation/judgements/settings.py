@@ -80,8 +80,7 @@ def listed(cases: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 def _levels(case: str, table: str, column: str) -> str:
     """Return the levels of a column, at most `MAX_LEVELS` of them."""
-    levels = evidence.frame(case, table)[column].drop_duplicates().dropna().tolist()
-    words = [each if isinstance(each, str) else f"{each:g}" for each in levels]
+    words = [each if isinstance(each, str) else f"{each:g}" for each in evidence.levels(case, table, column)]
     if len(words) > MAX_LEVELS:
         return f"{words[0]} to {words[-1]} ({len(words)} values)"
     return ", ".join(words)
