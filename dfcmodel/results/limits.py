@@ -328,21 +328,16 @@ def _parts_of_packets(run: Any) -> tuple[str, ...]:
     messages = []
     if parts.any():
         messages.append(
-            f"the window of {_list_names('flow', _names_of(scenario, parts))} is no whole number of packets, or odd "
+            f"the window of {_list_flows(scenario, np.flatnonzero(parts))} is no whole number of packets, or odd "
             f"with delayed ACKs: the fluid has up to {np.max(windows[parts] / whole[parts]):.3g} times the goodput of "
             "packets"
         )
     if waiting.any():
         messages.append(
-            f"a single packet of {_list_names('flow', _names_of(scenario, waiting))} waits for the timer of delayed "
+            f"a single packet of {_list_flows(scenario, np.flatnonzero(waiting))} waits for the timer of delayed "
             "ACKs in packets, Packets(ack_delay=), and not in the fluid"
         )
     return _as_tuple(f"parts of packets: {'; '.join(messages)}") if messages else ()
-
-
-def _names_of(scenario: Scenario, flags: Flags) -> list[str]:
-    """Return the names of the flagged flows."""
-    return [scenario.flows[f].name for f in np.flatnonzero(flags).tolist()]
 
 
 def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
