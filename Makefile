@@ -39,7 +39,7 @@ define install
 	@pwd -P > $(VENV)/.complete
 endef
 
-# Side by side, which takes two thirds of the time: pip uses one core. What the build imports is installed before.
+# Side by side: pip uses one core. What the build imports is installed before.
 .PHONY: compiled packages
 compiled:
 	@PYTHONWARNINGS=ignore $(PY) hatch_build.py >/dev/null

@@ -179,7 +179,9 @@ def frame(case: str, name: str | None = None) -> pd.DataFrame:
 
 
 def levels(case: str, name: str, column: str) -> tuple[Any, ...]:
-    """Return the different values of a column of a table, in the order of their first rows, without missing ones.
+    """Return the different values of a column of a bundled table, in the order of their first rows, without missing ones.
+
+    They are those of the file: `changed` has no effect on them.
 
     Examples
     --------
@@ -188,8 +190,6 @@ def levels(case: str, name: str, column: str) -> tuple[Any, ...]:
     (0.5, 2.5, 10.0)
     """
     case, file = _table_file(case, name)
-    if _change.get() is not None:
-        return tuple(_changed(case, file)[column].drop_duplicates().dropna().tolist())
     return _levels(_content(f"{case}/{file}"), file.endswith(".xz"), column)
 
 
