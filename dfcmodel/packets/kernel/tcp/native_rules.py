@@ -345,8 +345,8 @@ def report_ack(net: Any, senders: Any, f: int, e: int, validated: bool, growth: 
 
 
 @inlined
-def is_persistent(senders: Any, f: int) -> bool:
-    """Return whether packets that are lost at this timeout, or were at those before it, span persistent congestion.
+def note_lost_span(senders: Any, f: int) -> bool:
+    """Note since when packets are lost, with those of this timeout; return whether they span persistent congestion.
 
     No packet that was sent between them is acknowledged, and a round-trip time was known (RFC 9002, 7.6.1 and 7.6.2).
     """
@@ -373,7 +373,7 @@ def report_timeout(net: Any, senders: Any, f: int) -> None:
         return
     d.rule_state[LOSSES] = 0.0
     d.rule_state[MARKS] = 0.0
-    flags = PERSISTENT if is_persistent(senders, f) else 0
+    flags = PERSISTENT if note_lost_span(senders, f) else 0
     begin_event(senders, f, n.flight + n.new_acked + n.new_lost, flags)
     n.acked_count = n.new_acked
     n.lost_count = n.new_lost
