@@ -423,7 +423,8 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
 def _pauses_before_marks(run: Any) -> tuple[str, ...]:
     """Return () or one message: links that paused with queues below their marks, and flows that wait for these marks.
 
-    Of the packet level, whose `Records.peak_queue` is of links.
+    Of the packet level. `Records.peak_queue` is the largest queue of a node, over all of its links: where it is below
+    the threshold of a link, so is the link's own.
     """
     scenario = run.scenario
     if run.step > 0.0 or run.marks is None:
@@ -433,15 +434,18 @@ def _pauses_before_marks(run: Any) -> tuple[str, ...]:
         return ()
     thresholds = scenario.by_link(_marking_threshold)
     pausing = np.unique(run.paused["by"][run.paused["fault"] == 0])
-    below = pausing[(thresholds[pausing] > 0.0) & (run.peak_queue[pausing] <= thresholds[pausing])]
+    node = {sender: n for n, sender in enumerate(scenario.senders)}
+    peaks = run.peak_queue[[node[scenario.links[n].source] for n in pausing.tolist()]]
+    below = pausing[(thresholds[pausing] > 0.0) & (peaks <= thresholds[pausing])]
     routes = scenario.routes
     passed = waits[routes.flow] & np.isin(routes.places, below)
     if not passed.any():
         return ()
     n = int(routes.places[passed][0])
+    peak = run.peak_queue[node[scenario.links[n].source]]
     flows = np.unique(routes.flow[passed & (routes.places == n)]).tolist()
     return _as_tuple(
-        f"no marks: {scenario.links[n].name} pauses before it marks: it had at most {run.peak_queue[n]:g} packets, and "
+        f"no marks: {scenario.links[n].name} pauses before it marks: it had at most {peak:g} packets, and "
         f"marks from {thresholds[n]:.4g} on. Packets of {_list_flows(scenario, flows)}, whose rules wait for marks to "
         "slow down, got none: mark below xoff",
     )

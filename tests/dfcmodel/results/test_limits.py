@@ -305,6 +305,22 @@ def test_pauses_that_keep_a_queue_below_its_marks_are_named(low: int, named: boo
     assert limits == [message] * named
 
 
+def test_pauses_before_marks_are_those_of_nodes_with_several_links() -> None:
+    """Results have a queue per node, and pauses a link: a star has more links than nodes."""
+    rule = dfc.PFC(xoff=50, xon=40, manager=dfc.RampMarking(100, 200, 1.0))
+    hosts = [("h", n) for n in range(6)]
+    links = [dfc.Link(host, "s", 1e6, 1e-6, 2000, rule) for host in hosts]
+    links += [dfc.Link("s", host, 2e5 if host[1] == 5 else 1e6, 1e-6, 2000, rule) for host in hosts]
+    flows = [dfc.Flow("f", (hosts[0], "s", hosts[5]), DCQCN(), host="nic")]
+    run = dfc.simulate(dfc.Scenario("star", links, flows, duration=2e-3), dfc.Packets(seed=1))
+    (limit,) = (limit for limit in run.limits if limit.startswith("no marks: "))
+    node = run.scenario.senders.index("s")
+    assert run.paused["by"].max() >= len(run.peak_queue)
+    assert limit.startswith(
+        f"no marks: s->('h', 5) pauses before it marks: it had at most {run.peak_queue[node]:g} packets"
+    )
+
+
 QUEUES = [
     *(dfc.FIFO(), dfc.Fair(), dfc.CoDel(), dfc.PIE(), dfc.RED(20, 60, 0.1), dfc.RED(20, 60, 0.1, ecn=True)),
     *(
