@@ -216,7 +216,7 @@ def compile_scenario(
     starts: Floats | None = None,
     packet_jitter: float = 0.0,
 ) -> FluidPlan:
-    """Return the plan of a scenario, at t = 0, for the step of ``fluid``.
+    """Return the plan of a scenario at t = 0 for the step of ``fluid``; draws phases, losses and seeds from ``rng``.
 
     Parameters
     ----------
@@ -351,7 +351,7 @@ def _half_transmission_time(link: Link, fluid: Fluid) -> float:
 
 
 def finest_quantum(scenario: Scenario, end: float) -> float:
-    """Return the smallest quantum of packets, a power of 2, at most 2^-26, for exact sums in float64."""
+    """Return the smallest quantum of packets, a power of 2 from 2^-26 on, for which sums in float64 are exact."""
     table = scenario.table
     first = scenario.by_link(lambda link: link.rate)[scenario.routes.first]
     rates = table.each("source", lambda source: source.rate if isinstance(source, (CBR, OnOff)) else math.nan)
@@ -499,7 +499,7 @@ def _arrival_steps(legs: list[tuple[float, float]]) -> tuple[list[float], float]
 
 
 def _separate_steps(arrivals: list[float], positions: list[int]) -> list[float]:
-    """Return the steps at which a flow reaches its hops and its receiver, later where the kernel needs it.
+    """Return the steps at which a flow reaches hops (``positions`` of links, -1: no queue) and receiver, made distinct.
 
     Links are served in the order of their positions (-1: no queue). Packets may leave a link and reach a later link in
     the same step. To an earlier link, and to the receiver, they take a step. The return path is
@@ -818,7 +818,7 @@ def _class_rooms(plan: FluidPlan, n: int) -> dict[tuple[int, int], float]:
 
 
 def _check_rooms(scenario: Scenario, n: int) -> None:
-    """Raise ValueError if PFC reserves more than a buffer for the access links that flows have in the fluid."""
+    """Raise ValueError if PFC reserves more than link ``n``'s buffer for the access links of flows in the fluid."""
     reserved, link = scenario.part_of_rooms(n, sum(scenario.rooms(n).values())), scenario.links[n]
     if reserved > scenario.buffer_of(n):
         msg = "in the fluid each flow of a host has an access link, for which PFC reserves room,"
@@ -889,7 +889,7 @@ def _empty_queues(plan: FluidPlan, delayed: set[int], end: float, rng: np.random
 
 
 def order_rows(links: Any, quantum: float, steps: float) -> int:
-    """Return the steps, a power of 2, for which the order of arrivals is stored: as long as full buffers take to empty.
+    """Return the steps, a power of 2, for which arrivals keep their order: full buffers empty, at most ``steps``.
 
     Interfaces of hosts have unlimited buffers.
     """

@@ -94,7 +94,7 @@ def advance(
     compiled: bool = True,
     clock: Callable[[], float] | None = None,
 ) -> Records:
-    """Run a plan, once, for ``steps`` steps from t = 0; return the records; ArithmeticError for a kernel's fault.
+    """Run a plan, once, for ``steps`` steps, a record per ``every``; return the records; ArithmeticError for a fault.
 
     Parameters
     ----------

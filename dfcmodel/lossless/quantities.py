@@ -132,7 +132,7 @@ def frames_and_cell(
 
 
 def bit_times(name: str, value: Given, rate: int) -> int:
-    """Return a duration in bit times of a rate, rounded up.
+    """Return a duration, in s or a string such as "1.2 us", in bit times of a rate in b/s, rounded up.
 
     Parameters
     ----------

@@ -370,7 +370,7 @@ def check_option(option: str, label: str, value: Any) -> None:
 
 
 def check_window(option: str, label: str, value: Any) -> None:
-    """Raise TypeError or ValueError unless a window of a flow, one of `WINDOWS`, is in its range in packets.
+    """Raise TypeError or ValueError unless ``value`` is in the range of ``option`` in `WINDOWS`, packets, or None.
 
     A window in bytes must have been converted to packets of the scenario. ``label`` names it.
     """

@@ -117,7 +117,7 @@ NO_LINK = np.iinfo(np.int64).min
 
 
 def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
-    """Return the addresses of the events of rules, one row per signature, shape (rules, 5).
+    """Return addresses of rules' events, (rules, 5), a row per signature, at least one; 0: the rule lacks the event.
 
     The columns are an ACK, a loss, a timeout, a mark, deliveries. A mark is `on_mark` of rules that have one, of
     others `on_loss`; a loss is `on_drop` of rules whose signal is a mark. Of a rate rule the first is
@@ -375,7 +375,7 @@ class PacketRun:
 
 
 def _first_failed(rows: NDArray[Any]) -> list[tuple[int, Any]]:
-    """Return (index, record) of the first program or law with an invalid value, in a list; [] if all are valid."""
+    """Return (index, record) of the row that failed first, with an invalid value, in a list; [] if none failed."""
     if not len(rows) or not rows["failed"].any():
         return []
     failed = np.flatnonzero(rows["failed"])

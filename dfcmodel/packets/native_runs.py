@@ -44,7 +44,7 @@ ALLOWED = {
 
 
 def refusal(where: str, function: str, what: str, library: Library, row: Any) -> str:
-    """Return the message on a decision that cannot be, with the event that led to it.
+    """Return the error message on an invalid decision ``what`` of a rule's ``function``, with the event before it.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class NativeFlows:
                     row[name] = ctypes.cast(callback, ctypes.c_void_p).value
 
     def _apply_first(self, row: Any, f: int, flow: Any, of_rule: Any) -> None:
-        """Check the first decision, and apply it; the kernel does so later."""
+        """Check flow f's first window, ssthresh and rate, and write them to its rows; RuleError if one is invalid."""
         unit = row["unit"][0]
         window, ssthresh, rate = (float(row[name][0]) / unit for name in ("window", "ssthresh", "pacing_rate"))
         wrong = FAULTS[find_fault(rate, window, ssthresh)]
@@ -149,14 +149,14 @@ class NativeFlows:
         of_rule["rule_state"][0] = rate if rate > 0.0 else np.inf
 
     def set_addresses(self, slot: Any) -> None:
-        """Set the addresses of the packets that events report."""
+        """Write the addresses of the reported packets, rows of ``slot``, to the rows of the native rules."""
         first, size = slot.ctypes.data, SENT_PACKET.itemsize
         self.rows["slots"] = first
         for name in ("acked", "lost"):
             self.rows[name] = first + size * self.rows[f"{name}_at"]
 
     def check(self) -> None:
-        """Raise RuleError for the first decision that cannot be, with the event that led to it."""
+        """Raise RuleError for the first invalid decision of a rule, with the event before it."""
         failed = np.flatnonzero(self.rows["failed"])
         if not len(failed):
             return
@@ -173,7 +173,7 @@ class NativeFlows:
         return f"{flow.source!r} of flow {flow.name!r} in {self.plan.scenario.name}"
 
     def observe(self) -> None:
-        """Record what the rules report now."""
+        """Append each rule's present label and numbers, as it reports them, to ``labels`` and ``numbers``."""
         for n, f in enumerate(self.flows):
             library = self._library(f)
             if library.functions["observe"]:
@@ -182,7 +182,7 @@ class NativeFlows:
                 self.numbers.setdefault(f, []).append(numbers)
 
     def observed(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Return what the rules have reported, by the names of the flow and of the number."""
+        """Return the reports of rules, {flow: {"state" or name of a number: values}}, a value per call of `observe`."""
         result = {}
         for f, numbers in self.numbers.items():
             table = np.array(numbers).reshape(len(numbers), -1)
@@ -192,7 +192,7 @@ class NativeFlows:
 
 
 def begin_native(plan: PacketPlan, arrays: dict[str, Any]) -> NativeFlows:
-    """Begin the native rules of a run, at least one."""
+    """Return the flows with native rules, at least one, as their connections begin; sets rows of ``arrays``."""
     flow = arrays["flow"]
     flows = np.flatnonzero(flow["listed"] == NATIVE)
     result = NativeFlows(plan, arrays["native"], flows[np.argsort(flow["native"][flows])].tolist())
@@ -207,7 +207,7 @@ _counter = itertools.count(1)
 def begin_connection(
     library: Library, config: Config, seed: int, folder: str | None, name: str
 ) -> tuple[int, Control, Recorder | None]:
-    """Begin a connection of a library (`Library.begin`), with a record in ``folder`` unless it is None."""
+    """Begin a library's connection; return (state, 0 for null; first decision; record in ``folder``, or None)."""
     if folder is None:
         return *library.begin(config, seed), None
     record = Recorder(folder, name)
@@ -237,14 +237,14 @@ class Recorder:
                 continue
 
     def begin(self, library: Library, config: Config, seed: int) -> tuple[int, Control]:
-        """Begin a connection (`Library.begin`), and record it."""
+        """Begin a connection (`Library.begin`), and record it; return its state and its first decision."""
         self.file.write(MAGIC + struct.pack("=Q", ABI) + bytes(config) + struct.pack("=Q", seed))
         state, control = library.begin(config, seed)
         self.file.write(bytes(control))
         return state, control
 
     def wrap(self, function: int, address: int) -> Callable[[int, int, int], None]:
-        """Return a function that calls that of an address, and records the call."""
+        """Return a function that calls that of ``address`` and records the call as of ``function``, a number."""
         call, size = CALLBACK(address), ctypes.sizeof(Control)
         fields = {name: NATIVE_RULE.fields[name][1] - EVENT for name in ("acked_count", "packet")}  # type: ignore[index]
 

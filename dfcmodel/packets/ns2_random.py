@@ -95,7 +95,7 @@ def _order_of_nodes(count: int) -> tuple[int, ...]:
 
 
 def tick_phases(nodes: Sequence[int], count: int, seed: int | None, substream: int = 0) -> NDArray[np.float64]:
-    """Return the clock phases of TCP agents, s, in the order of their creation, shape (F,).
+    """Return the clock phases, s, of TCP agents at ``nodes``, of ``count`` in all, in order of their creation, (F,).
 
     Parameters
     ----------

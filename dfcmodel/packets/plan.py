@@ -535,7 +535,7 @@ class PacketPlan:
 
     @cached_property
     def idle(self) -> Booleans:
-        """Whether each flow starts after the end of the run, (F,); such flows need no state."""
+        """Whether flows start after the run's end, (F,), not flows that wait for others; all False with spraying."""
         if self.spraying is not None:  # which lends the hops of flows that do not start
             return np.zeros(len(self.starts), dtype=np.bool_)
         is_late: Booleans = self.starts > self.end * IDLE_START
@@ -789,7 +789,7 @@ class PacketPlan:
 
     @shared
     def thresholds(self) -> Floats:
-        """Queues above which a port pauses its feeders, and down to which it resumes them, (P, 2).
+        """Queues, packets or bytes, above which a port pauses and down to which it resumes feeders, (P, 2).
 
         They are in bytes under PFC and where buffers count bytes, in packets elsewhere.
         """

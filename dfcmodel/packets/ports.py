@@ -61,7 +61,7 @@ KINDS = (DFC, Pause, ByClass, BFC, Fair, Priority, DualPI2, SwitchProgram, Inter
 
 
 def has_lanes(discipline: Discipline) -> bool:
-    """Return whether a discipline chooses among queued packets at the start of each transmission."""
+    """Return whether ports with a discipline have lanes: for schedulers, pauses, flow control, managers except RED."""
     manager = manager_of(discipline)
     managed = manager is not None and type(manager).on_step is not RED.on_step
     return managed or isinstance(discipline, KINDS)
@@ -107,7 +107,7 @@ class Port(NamedTuple):
 
     @property
     def has_lanes(self) -> bool:
-        """Whether its discipline chooses among queued packets at the start of each transmission."""
+        """Whether it has lanes, by its discipline: `has_lanes`."""
         return has_lanes(self.discipline)
 
     def size_in_queue(self, size: float) -> float:

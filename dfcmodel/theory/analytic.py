@@ -74,7 +74,7 @@ def cosine_series(
     length: float = 1.0,
     terms: int = 200,
 ) -> Callable[[ArrayLike, float], NDArray[np.float64]]:
-    """Return a function (x, time) that returns the density on a bar with closed ends and constant r.
+    """Return a function (x, time) of the density on a bar with closed ends and constant r, from ``initial`` at t = 0.
 
     n = sum_k a_k cos(k pi x / L) exp(-kappa (k pi / L)^2 t), with a_k from a discrete cosine
     transform of the initial density (midpoint rule, eight points per term).

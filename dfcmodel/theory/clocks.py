@@ -113,7 +113,7 @@ def clocks_of(
     seed: int | None = None,
     steps_per_delay: int = 4,
 ) -> Clocks:
-    """Return the delays and phases of the links from a flow's host to its bottleneck.
+    """Return delays and phases, in steps, of the links from a flow's host to its bottleneck; phases 0 without ``seed``.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def advance_node(i: int, message: float, D: float, left: float, n: Floats, J: Fl
 
 
 def advance_nodes(D: float, left: float, n: Floats, J: Floats, w: Floats) -> float:
-    """Advance all nodes in place by a period; return the packets that leave the last one; ``left`` enter the first."""
+    """Advance nodes by a period in place: ``n`` packets, ``J`` sent, ``w`` feedback, (N + 1,); return departures."""
     for i in range(n.shape[0]):
         left = advance_node(i, w[i + 1], D, left, n, J, w)
     return left

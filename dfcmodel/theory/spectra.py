@@ -117,7 +117,7 @@ class Spectrum(Result):
 
     @cached_property
     def transient_growth(self) -> NDArray[np.float64]:
-        """Norm of the k-th power of the matrix, k = 0, 1, ..., until it is below one, (K,).
+        """Norm of the k-th power of the matrix, k = 0, 1, ..., until it is below one, (K,), K at most 2000.
 
         The factor by which a disturbance can grow before it decays, in the Euclidean norm of the
         state; at most 2000 periods.

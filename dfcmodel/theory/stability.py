@@ -175,7 +175,7 @@ def stability_limit(
     seed: int | np.random.Generator | None = None,
     steps_per_delay: int = 4,
 ) -> float:
-    """Return the largest stable value of ``parameter``, by default on an endless chain; 0 or NaN if there is none.
+    """Return the largest stable ``parameter``, by default on an endless chain; inf: any; 0 or NaN: there is none.
 
     Each ``kind`` is a different chain with its own limit, and none is the complete network of the scenario: rates are
     not clipped (eqs. 1, 13), and packets are queued in every node. If queues drain, as in the paper's scenarios, a run
@@ -320,7 +320,7 @@ def chain_limit(hops: int, intensity: float) -> float:
 
 
 def stability_map(diffusion: ArrayLike, intensity: ArrayLike = 1.0, hops: ArrayLike = 15) -> xr.DataArray:
-    """Return the spectral radius of the chain from host to bottleneck on a grid of parameters.
+    """Return the spectral radius of chains from host to bottleneck on a grid, over (hops, intensity, diffusion).
 
     Parameters
     ----------

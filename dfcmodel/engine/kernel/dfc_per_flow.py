@@ -68,7 +68,7 @@ def receive_feedback(slot: Any, receiving: Any, queues: Any, quantum: float) -> 
 
 @inlined
 def send_feedback(slot: Any, sending: Any, queues: Any) -> None:
-    """Send nominal rates (eq. 5) and backlogs of the queues of a slot to their upstream queues."""
+    """Write each queue's nominal rate (eq. 5) and backlog into its upstream queue, by a slot's rows of ``sending``."""
     for n in range(slot.send_one, slot.send_two):
         entry = sending[n]
         queue = queues[entry.first]

@@ -35,7 +35,7 @@ def gather_arrivals(first: int, end: int, from_wire: Any, origin: Any, shared: A
 
 @summing
 def sum_of(first: int, end: int, amounts: Any) -> float:
-    """Return the sum of ``amounts`` over queues ``first`` .. ``end`` - 1; exact, in any order."""
+    """Return the sum of ``amounts``, multiples of the quantum, over queues ``first`` .. ``end`` - 1; so it is exact."""
     total = 0.0
     for c in range(first, end):
         total += amounts[c]

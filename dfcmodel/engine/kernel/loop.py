@@ -148,7 +148,7 @@ def write_flows(size: int, following: int, net: Any, record: Any, fault: Any) ->
 
 @compiled
 def write_queues(net: Any, queued: Any, lost_at: Any, fault: Any) -> None:
-    """Write the backlogs of all queues and their losses since the last record; a NaN sets ``fault``."""
+    """Record (C,) backlogs, and losses since the last record; add up areas; NaN: set ``fault`` to BAD_QUEUE and c."""
     for c in range(net.flows.shape[0], net.queues.shape[0] - 1):
         queue = net.queues[c]
         queued[c] = queue.backlog

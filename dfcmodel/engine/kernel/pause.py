@@ -31,7 +31,7 @@ def expires(pause: Any, length: float, k: int) -> bool:
 
 @compiled
 def update_pause(pause: Any, length: float, k: int) -> float:
-    """Return the request x of step k - 1 (module docstring) for a queue of ``length`` packets; updates the pause."""
+    """Return request x of step k - 1: the queue asks to pause its last part x, or first part -x; updates the pause."""
     request = float(pause.on)
     if pause.on == 0 and length > pause.high:
         pause.on = 1

@@ -84,7 +84,7 @@ def record_peaks(block: Any, queues: Any, links: Any, overflowing: Any, n_overfl
 
 @inlined
 def serve_blocks(k: int, quantum: float, net: Any, blocks: Any, overflowing: Any) -> int:
-    """Serve all queues with service rates of their own; return how many links overflow.
+    """Serve all queues with service rates of their own; list overflowing links in ``overflowing``; return how many.
 
     Peaks are compared in the loops of service, and recorded, which is rare, in a separate loop.
     """

@@ -36,7 +36,7 @@ class Assumptions:
     response: float | None = None
 
     def link(self, rate: float, cable: float) -> PausedLink | None:
-        """Return the link of a rate in b/s and a cable in m with all frame sizes; None without a response time."""
+        """Return the link of a rate, b/s, and cable, m; None if ``response`` is None and IEEE has none for the rate."""
         quanta = RESPONSE_QUANTA.get(rate)
         if self.response is None and quanta is None:
             return None

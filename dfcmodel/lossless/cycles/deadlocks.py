@@ -209,7 +209,7 @@ class Deadlock(Result):
 
     @quantities(load="share")
     def passage(self, load: WithUnit, cycle: Sequence[tuple[Any, ...]] | None = None, *, room: int = 3) -> Passage:
-        """Return the time until a cycle deadlocks under random arrivals, as a passage of a Markov chain.
+        """Return the time until a cycle deadlocks under random arrivals, in packet times, as a Markov chain's passage.
 
         Times are in packet times of a link, which are exponential. Packets arrive at each buffer of the cycle as a
         Poisson process and cross two buffers. ``.mean`` is the mean time to the deadlock, and

@@ -188,7 +188,7 @@ def white_paper_xoff(rate: float, cable: float, mtu: float, lossless_mtu: float)
 
 
 def mlxsw_size(delay: float, mtu: float, cell: float = 96.0) -> float:
-    """Return the headroom of Linux's mlxsw in bytes: delay times cell factor, plus one MTU.
+    """Return the headroom of Linux's mlxsw in bytes: ``delay``, bytes, times a cell factor, plus one MTU.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class Histories:
 
     @cached_property
     def top(self) -> int:
-        """Smallest number of steps that exceeds the size."""
+        """Steps that any total above the size has at least; a total that just fills the pool can have as many."""
         return int(self.size / self.step * (1.0 - 1e-12)) + 1
 
     @cached_property

@@ -188,7 +188,7 @@ class Fabric:
 
     @cached_property
     def links(self) -> Links:
-        """The links, in packets per second and packets of ``packet_size``, from which readers of demands take it."""
+        """The links, in packets/s and packets of ``packet_size`` bytes; readers of demands take the size from them."""
         size, bits = self.packet_size, 8.0 * self.packet_size
         buffers = {cable: PacketUnits(self.port_buffer(cable), size) for cable in self.cables}
         sources, targets = zip(*(pair for pair, _ in self._link_cables), strict=True)

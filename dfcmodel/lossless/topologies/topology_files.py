@@ -137,7 +137,7 @@ class _Pausing(NamedTuple):
 
 
 def _pausing(name: str, link: dict[str, Any]) -> _Pausing | None:
-    """Return the pauses of the discipline of a link; None without a discipline."""
+    """Return how the discipline of a link pauses; empty ``by``: it never does; None: the link has no discipline."""
     if (discipline := link.get("discipline")) is None:
         return None
     # imported on use: it loads all sources of traffic, which few topologies need

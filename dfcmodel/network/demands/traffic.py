@@ -168,7 +168,7 @@ def flow_sizes(name: str) -> FlowSizes:
 @validate_parameters
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class TrafficOptions(FlowOptions):
-    """Options of `random_traffic`, and of its flows: seed and bytes per packet besides `FlowOptions`.
+    """Dataclass of the options of `random_traffic`: seed, bytes per packet, and all of `FlowOptions`, which it extends.
 
     Parameters
     ----------

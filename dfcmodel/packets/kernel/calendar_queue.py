@@ -22,7 +22,7 @@ PLACE = 31  # and of the place: which bit it is
 
 @inlined
 def take(net: Any) -> int:
-    """Take a free row of ``packet`` and return its index; if none is left, set FAULT and return the last row."""
+    """Take a free row of ``packet``, return its index; CROWDED if few are left; if none, FAULT and the last row."""
     counters = net.counters
     e = counters[FREE]
     if e >= 0:
@@ -40,7 +40,7 @@ def take(net: Any) -> int:
 
 @inlined
 def release(net: Any, e: int) -> None:
-    """Return row ``e`` of ``packet`` to the free list; its other fields stay as they are."""
+    """Set number of row ``e`` of ``packet`` to GONE and put it on the free list; fields other than ``next`` stay."""
     net.packet[e].number = GONE
     net.packet[e].next = net.counters[FREE]
     net.counters[FREE] = e
@@ -48,7 +48,7 @@ def release(net: Any, e: int) -> None:
 
 @inlined
 def push(net: Any, e: int, u: int, time: float, key: int) -> None:
-    """Insert row ``e`` of ``packet`` into port u's calendar queue by (time, key); the last row is never inserted.
+    """Set row ``e``'s time, s, and key, insert it into port u's calendar queue, mark u active; never the last row.
 
     When no row is free, that row stands for several packets and the run ends with the window. A list that
     holds it twice would lead out of the array.
@@ -89,7 +89,7 @@ def push(net: Any, e: int, u: int, time: float, key: int) -> None:
 
 @inlined
 def next_arrival(net: Any, port: Any, b: int, past: int, end: float) -> tuple[int, int, float]:
-    """Return (bucket, row, time) of port's first event before ``end`` in buckets b to ``past``, kept; row -1: none."""
+    """Return (bucket, row, time) of row ``port``'s first event before ``end`` in buckets b..``past``; row -1: none."""
     while port.count > 0 and b <= past:
         e = int64(net.bucket[port.at + (b & port.mask)].head)
         if e >= 0:

@@ -14,7 +14,7 @@ DROP, ACCEPT, MARK = 0, 1, 2
 
 
 class Backlog(NamedTuple):
-    """Queue as its manager sees it: waiting packets, buffer in packets, capacity in packets/s, head's delay in s."""
+    """Queue as its manager sees it: packets waiting, buffer + 1 in packets, capacity, packets/s, head's delay, s."""
 
     waiting: float  # packets
     most: float  # for which there is room, and one more
@@ -24,7 +24,7 @@ class Backlog(NamedTuple):
 
 @compiled
 def ask(net: Any, p: int, now: float, backlog: Any) -> int:
-    """Call port p's compiled queue manager for an arriving packet and return its decision: ACCEPT, MARK or DROP."""
+    """Call port p's compiled manager for an arrival; return ACCEPT, MARK or DROP; sums up fractions, draws a number."""
     m = net.called[p]
     m.seen[0] = now
     m.seen[1] = now - m.last

@@ -145,7 +145,7 @@ EMPTY_WINDOWS = 8
 
 @inlined
 def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> None:
-    """Process event e (its key ``key``) at the sender or receiver of flow f; write the packets to send to ``out``.
+    """Process event e, with key ``key``, at an end of flow f: packets to send go to ``out``; frees e unless it is data.
 
     Rows are numbers and flags of new packets, or -1 less a packet and where it goes on from.
     """
@@ -184,7 +184,7 @@ def process_timer(net: Any, senders: Any, f: int, e: int, key: int) -> None:
 
 @inlined
 def new_packet(net: Any, senders: Any, f: int, number: int, flags: int) -> int:
-    """Take a row for a packet that flow f sends now, fill it in, and return its index."""
+    """Take a row for packet ``number``, which flow f sends now with ``flags``, fill it in, and return its index."""
     s = senders.flow[f]
     e = take(net)
     it = net.packet[e]
@@ -203,7 +203,7 @@ def new_packet(net: Any, senders: Any, f: int, number: int, flags: int) -> int:
 
 @inlined
 def depart(world: Any, u: int, e: int, came: float, time: float) -> None:
-    """Start the transmission of packet e, which arrived at port u (with lanes) at ``came``; trace it if required."""
+    """Start to send packet e at ``time``, s; it arrived at port u, with lanes, at ``came``; trace it if u is traced."""
     net, records = world.net, world.records
     if net.port[u].traced == 1:
         keep_packet(world, u, e, came, time, math.nan)
@@ -299,7 +299,7 @@ def process_host_window(world: Any, u: int, now: float, end: float, interfaces: 
 
 @compiled
 def enqueue_by_queue(world: Any, u: int, e: int, waits: bool) -> bool:
-    """Drop packet e or queue it in the queue that a switch program chose; return True if it must be sent at once."""
+    """Drop or queue packet e in its program's queue; return True, e dequeued, to send it now, never if it ``waits``."""
     net, records = world.net, world.records
     port = net.port[u]
     time = net.packet[e].time
@@ -320,7 +320,7 @@ def enqueue_by_queue(world: Any, u: int, e: int, waits: bool) -> bool:
 
 @compiled
 def enqueue_ranked(world: Any, u: int, e: int, busy: bool) -> bool:
-    """Drop or queue packet e by the switch program of port u; return True if it must be sent at once instead."""
+    """Drop or queue packet e by port u's switch program (``busy``: u sends or is paused); return True: send it now."""
     net, senders, records = world
     port = net.port[u]
     time = net.packet[e].time
@@ -379,7 +379,7 @@ def enqueue_by_law(world: Any, u: int, e: int, cause: int) -> bool:
 
 @compiled
 def apply_on_arrival(world: Any, u: int, e: int, time: float) -> int:
-    """Apply routing, elements, random loss and manager to packet e: PASSED, HELD (left the port) or a cause of drop.
+    """Apply routing, elements, loss and manager to e: PASSED, HELD (moved, delayed or dropped), or a cause to drop it.
 
     Return PASSED, the cause for which it is dropped, or HELD where it is no longer at the port.
     """
@@ -405,7 +405,7 @@ def apply_on_arrival(world: Any, u: int, e: int, time: float) -> int:
 
 @compiled
 def passes_at_once(world: Any, u: int, e: int, time: float) -> bool:
-    """Return whether the manager passes packet e, which finds port u idle; if DualPI2 drops it, it is dropped here."""
+    """Return whether the manager passes packet e, perhaps marked, at idle port u; if DualPI2 drops it, it is freed."""
     net, senders = world.net, world.senders
     port = net.port[u]
     if port.manager == CODEL:  # a packet that does not wait is below the target
@@ -424,7 +424,7 @@ def passes_at_once(world: Any, u: int, e: int, time: float) -> bool:
 
 @compiled
 def apply_on_leaving(world: Any, u: int, e: int, time: float) -> bool:
-    """Apply link failures, marks and retries to packet e as its transmission begins; return whether it was dropped.
+    """Apply link failures, marks and retries (``spent``, s) to e at the start of transmission; return whether dropped.
 
     It comes before disciplines and schedulers count the packet as gone. The time for which the link sends it again, or
     more slowly, is written to the port.
@@ -519,7 +519,7 @@ def enqueue(world: Any, u: int, e: int) -> bool:
 
 @inlined
 def process_next(world: Any, u: int, b: int, e: int, arrives: float) -> tuple[int, int, int, float, bool]:
-    """Process port u's next departure before ``arrives``, or arrival e (bucket b); return (b, e, sent, time, any).
+    """Process port u's next departure before ``arrives``, or arrival e (bucket b; -1: none): (b, e, sent, time, any).
 
     The arrival, a packet or a message, is in bucket ``b``; -1: there is none up to the end of the window. Return the
     bucket of the next arrival; ``e``, or `UNKNOWN` if it was processed or another arrival may precede it; a packet

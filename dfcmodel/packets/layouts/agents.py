@@ -25,7 +25,7 @@ def agent_signatures(plan: PacketPlan) -> tuple[Signature, ...]:
 
 
 def lay_out_agents(plan: PacketPlan, flow: NDArray[Any]) -> dict[str, Any]:
-    """Return the kernel's arrays of receiver agents, by name; set the agents of ``flow``, rows of flows, in place."""
+    """Return the kernel's arrays of receiver agents, by name; set agent and credits in rows ``flow``, in place."""
     table = plan.scenario.table
     index: dict[Any, int] = {}
     for f in np.flatnonzero(table.given("receiver")).tolist():

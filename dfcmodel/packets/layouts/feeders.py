@@ -59,7 +59,7 @@ def _lay_out_ingresses(
     lanes: dict[tuple[int, int], int],
     first: int,
 ) -> NDArray[Any]:
-    """Return rows of feeders counted by class, and one per port for other packets; set ``port_rows`` and ``hop``.
+    """Return rows of feeders from ``first``: one per port, then those counted by class; set ``port_rows`` and ``hop``.
 
     ``lanes`` has the lanes of classes that can be paused, ``first`` is the number of rows before them.
     """

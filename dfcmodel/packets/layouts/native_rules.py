@@ -25,7 +25,7 @@ FIRST_RECORDS = 256
 
 
 def set_native(row: Any, rule: NativeRule) -> None:
-    """Set, in a flow's row, what a native rule has beyond a rule of deliveries."""
+    """Set in a flow's row the fields of a native rule that other rules of deliveries lack: its kind, and its ECN."""
     library = rule.loaded
     row["listed"], row["samples"] = NATIVE, library.limits_flight
     row["accurate"], row["not_ect"] = library.ecn == ECT1, not library.is_ecn_capable

@@ -33,7 +33,7 @@ def _is_built_in(element: PathElement) -> bool:
 
 
 def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> dict[str, Any]:
-    """Return the arrays of elements, by name; set the elements of ``port_rows``, in place.
+    """Return arrays of elements, by name, for ``hops`` rows of hops; set effects of ``port_rows``, in place.
 
     Parameters
     ----------

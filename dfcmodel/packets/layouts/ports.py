@@ -199,7 +199,7 @@ def order_and_window(plan: PacketPlan, inline: Integers, parts: RouteParts) -> t
 def _latencies(
     plan: PacketPlan, parts: RouteParts, inline: Integers, units: tuple[Integers, NDArray[np.bool_]]
 ) -> tuple[Integers, Integers, Floats]:
-    """Return source and target queue, as ports, and shortest time, s, (N,) each, of all that queues send to others.
+    """Return source and target queue, of ``units``, and shortest time, s, (N,) each, of all that queues send to others.
 
     ``units`` are the port that stands for each, and whether it is of a host, (P + 1,).
     """

@@ -339,7 +339,7 @@ def lay_out_arrivals(plan: PacketPlan, flow: NDArray[Any]) -> NDArray[np.float64
 
 
 def begin_flows(plan: PacketPlan, arrays: dict[str, Any]) -> None:
-    """Set the flows' tick phases and times of their first packets, in place."""
+    """Set flows' tick phases, and times, s, of their first packets (-1 without a window), in ``arrays``, in place."""
     flow, active = arrays["flow"], plan.active
     flow["phase"][active] = plan.phases[active]
     due = np.where(plan.scenario.table.of_kind(WindowRule), plan.starts, -1.0)

@@ -252,7 +252,7 @@ class LossRecovery:
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:
-        """Return the sender after a duplicate ACK, which ``dupacks`` includes already.
+        """Return the sender, here unchanged, after a duplicate ACK, which ``dupacks`` includes already.
 
         With ``selective`` an ACK is a duplicate if its blocks change the scoreboard. In recovery the function is
         called for every ACK that does not acknowledge new data.
@@ -266,12 +266,12 @@ class LossRecovery:
 
     @staticmethod
     def on_timeout(s: Any, e: Any) -> Any:
-        """Return the sender as its retransmission timer expires, before the engine backs off and sets the window."""
+        """Return the sender, out of recovery, at a timeout; the engine then goes back, backs off, sets the window."""
         return s._replace(recovering=0.0, inflation=0.0, dupacks=0.0)
 
     @staticmethod
     def on_report(s: Any, e: Any) -> Any:
-        """Return the sender at an ACK that reports packets, before losses are detected; only with ``by_time``.
+        """Return the sender, here unchanged, at an ACK with reports, before losses are detected (``by_time`` only).
 
         Set ``reorder_window`` here; `on_ack` or `on_duplicate_ack` follows, with the losses.
         """
@@ -279,7 +279,7 @@ class LossRecovery:
 
     @staticmethod
     def on_alarm(s: Any, e: Any) -> Any:
-        """Return the sender when the alarm of `set_alarm` is due; with ``by_time`` losses are detected before."""
+        """Return the sender, here unchanged, when `set_alarm` is due; with ``by_time`` losses are detected before."""
         return s
 
 
@@ -453,7 +453,7 @@ def check_recovery(kind: type[LossRecovery]) -> None:
 
 
 def result_in_python(kind: type[LossRecovery], event: str, before: Any, e: RecoveryEvent) -> Any:
-    """Return the sender that function ``event`` of a recovery returns; None if its arithmetic fails in this state.
+    """Return a function's sender after an ``event``; None after an ArithmeticError; RuleError for an invalid sender.
 
     Raises
     ------

@@ -58,7 +58,7 @@ class PRRRecovery(SackRecovery):
 
 
 def begin_reduction(s: Any) -> Any:
-    """Return the sender at the start of recovery; it sends the first lost packet again at once (RFC 6937, 3)."""
+    """Return the sender of `enter_recovery` with PRR's counters; one packet is resent already (RFC 6937, 3)."""
     flight = s.snd_max - s.highest_sacked
     return s._replace(
         pipe=flight, pipe_limit=flight, prr_delivered=1.0, prr_out=1.0,

@@ -26,12 +26,12 @@ BUNDLED = "rfc9743_cubic.json"
 
 @lru_cache(maxsize=8)
 def _verdicts(rule: WindowRule) -> dict[str, SectionVerdict]:
-    """Return the verdict on a rule by section of RFC 9743; simulates, and keeps the last eight rules."""
+    """Return verdicts on a rule by section, "5.1.1 congestion collapse" etc.; simulates; eight results are cached."""
     return {verdict.section: verdict for verdict in evaluate_rfc9743(rule, runs=RUNS, seed=0).verdicts}
 
 
 def answers_of(rule: WindowRule) -> dict[str, str]:
-    """Return the answer on a rule by section of RFC 9743, such as "holds" or "contradicted"; simulates."""
+    """Return answers on a rule, such as "holds", by section, "5.1.1 congestion collapse" etc.; simulates."""
     return {section: verdict.answer for section, verdict in _verdicts(rule).items()}
 
 

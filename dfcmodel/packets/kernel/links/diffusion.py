@@ -104,7 +104,7 @@ def set_lane_rates(net: Any, p: int, time: float) -> None:
 
 @inlined
 def send_feedback(net: Any, p: int, e: int) -> None:
-    """Write the nominal rates and backlogs of lanes of port p into the lanes that feed them, as reports under way."""
+    """Write nominal rates and backlogs of port p's lanes into the lanes that feed them, by e's rows of ``feedback``."""
     packet = net.packet
     part = set_unconstrained_rates(net, p, True, packet[e].time)
     for k in range(packet[e].hop, packet[e].flow):
@@ -121,7 +121,7 @@ def send_feedback(net: Any, p: int, e: int) -> None:
 
 @inlined
 def receive_feedback(net: Any, p: int, e: int) -> None:
-    """Read the reports that have arrived for lanes of port p, and set the rates of all its lanes."""
+    """Read the reports for lanes of port p, by event e's rows of ``feedback``, and set the rates of all its lanes."""
     packet = net.packet
     for k in range(packet[e].hop, packet[e].flow):
         d = net.diffusive[net.feedback[k, 1]]

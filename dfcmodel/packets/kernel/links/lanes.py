@@ -210,7 +210,7 @@ def overflow(world: Any, p: int, time: float) -> None:
 
 @inlined
 def leave_lane(net: Any, p: int, level: int, time: float) -> int:
-    """Remove the next packet of port p, which must have one, by priority and deficit round robin from ``level`` on."""
+    """Remove and return port p's next packet, which must exist, by priority and round robin from ``level`` on."""
     lane, sizes, packet = net.lane, net.sizes, net.packet
     port = net.port[p]
     k = port.lane + level

@@ -37,7 +37,7 @@ FIELDS = ("", "", "send", "message")  # their names
 
 @compiled
 def record_failure(net: Any, w: Any, event: int, what: int, value: float, now: float) -> None:
-    """Record the first invalid value that a law returned; the run stops at the end of the window."""
+    """Record a law's first invalid value (``what``: index in `FIELDS`) in its row ``w``; the run stops soon after."""
     if w.failed == 0:
         w.failed = what
         w.failed_in = event

@@ -39,7 +39,7 @@ def is_integer(value: float, minimum: float, maximum: float) -> bool:
 
 @compiled
 def apply_agent(net: Any, senders: Any, f: int, arrival: Any, event: int) -> bool:
-    """Call flow f's agent for an event, ON_PACKET or ON_TIMER; return whether it answers. Invalid: the run stops."""
+    """Call flow f's agent for ON_PACKET or ON_TIMER, set its timer; return whether it answers. Invalid: run stops."""
     s = senders.flow[f]
     w = senders.agent[s.agent]
     now = senders.clock[NOW]
@@ -83,7 +83,7 @@ def apply_agent(net: Any, senders: Any, f: int, arrival: Any, event: int) -> boo
 
 @compiled
 def write_answer(net: Any, senders: Any, f: int, e: int, sack: int) -> None:
-    """Write the last answer of flow f's agent into row e of ``packet``, which becomes the ACK."""
+    """Write the last answer of flow f's agent, and SACK ``sack`` (-1: none), into row e of ``packet``, now the ACK."""
     s = senders.flow[f]
     w = senders.agent[s.agent]
     it = net.packet[e]
@@ -100,7 +100,7 @@ def write_answer(net: Any, senders: Any, f: int, e: int, sack: int) -> None:
 
 @compiled
 def answer_packet(net: Any, senders: Any, f: int, e: int, trimmed: int) -> bool:
-    """Call flow f's agent for packet e; return True if e has become its answer, False if e was freed.
+    """Call flow f's agent for packet e (``trimmed`` 1: a header); return True: e is its answer now, False: e is freed.
 
     ``trimmed`` is 1 if only the header of the packet arrived.
     """

@@ -51,7 +51,7 @@ def outstanding(senders: Any, f: int) -> int:
 
 @compiled
 def on_packet_sent(senders: Any, f: int, number: int) -> None:
-    """Append a record of packet ``number``, sent now by flow f, to its ring (OnPacketSent of BBR's draft)."""
+    """Append a record of packet ``number``, sent now by flow f (OnPacketSent of BBR's draft); full: drop the oldest."""
     s = senders.flow[f]
     d = senders.rule[s.rule]
     now = senders.clock[NOW]
@@ -166,7 +166,7 @@ def on_packet_lost(senders: Any, f: int, at: int) -> None:
 
 @compiled
 def report_deliveries(net: Any, senders: Any, f: int, sent: float, marked: float) -> None:
-    """Remove the records that an ACK of the packet sent at ``sent`` covers, and call flow f's rule with them."""
+    """Remove flow f's records sent by ``sent``, s, at an ACK; call its rule with acknowledged and lost packets."""
     d = senders.rule[senders.flow[f].rule]
     acked = 0.0
     lost = 0.0

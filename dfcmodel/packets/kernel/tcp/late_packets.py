@@ -49,7 +49,7 @@ LATENESS_TOLERANCE = 1e-9
 
 @compiled
 def is_passed(senders: Any, f: int, number: int) -> bool:
-    """Return whether a higher packet sent at the newest reported time has been acknowledged (RACK_sent_after)."""
+    """Return whether a packet above ``number``, sent at the newest reported time, is acknowledged (RACK_sent_after)."""
     s = senders.flow[f]
     d = senders.rule[s.rule]
     for k in range(d.sent_first, d.sent_last):
@@ -63,7 +63,7 @@ def is_passed(senders: Any, f: int, number: int) -> bool:
 
 @compiled
 def find_lost(senders: Any, f: int) -> float:
-    """List flow f's transmissions that are lost by now for retransmission; return how many (RFC 8985, 6.2, step 5).
+    """List flow f's transmissions lost by now to be resent, set ``next_loss``; return how many (RFC 8985, 6.2, 5).
 
     Records are in order of transmission, so that the first packet that may still arrive ends the search.
     """

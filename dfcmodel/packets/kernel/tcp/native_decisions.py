@@ -29,7 +29,7 @@ MAX_WINDOW = 1e15
 
 @inlined
 def find_fault(rate: float, window: float, ssthresh: float) -> int:
-    """Return what of a decision in packets cannot be, as an index in `FAULTS`; 0: nothing."""
+    """Return the index in `FAULTS` of an invalid rate, packets/s, window or ssthresh, packets; 0: all are valid."""
     if not 0.0 <= rate < math.inf:
         return RATE
     if not 0.0 < window <= MAX_WINDOW or (window < 1.0 and rate == 0.0):
@@ -41,7 +41,7 @@ def find_fault(rate: float, window: float, ssthresh: float) -> int:
 
 @inlined
 def find_time_fault(departure: float, timer: float, quantum: float, earliest: float, is_called: bool) -> int:
-    """Return what of the times and of the quantum of a decision cannot be, as an index in `FAULTS`; 0: nothing.
+    """Return the index in `FAULTS` of an invalid time, s, or quantum; 0: valid. A timer must be after ``earliest``.
 
     Parameters
     ----------

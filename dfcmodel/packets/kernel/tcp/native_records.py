@@ -11,7 +11,7 @@ __all__ = ["grow_ring", "list_acked", "list_packet"]
 
 @inlined
 def copy_slot(senders: Any, source: int, target: int) -> None:
-    """Copy the record of a packet to another row, with what the rule wrote."""
+    """Copy the record of a packet, with the data of the rule, from row ``source`` of ``slot`` to row ``target``."""
     packet, copy = senders.slot[source], senders.slot[target]
     copy.number = packet.number
     copy.data = packet.data
@@ -24,7 +24,7 @@ def copy_slot(senders: Any, source: int, target: int) -> None:
 
 @compiled
 def grow_ring(senders: Any, f: int) -> None:
-    """Double the ring of records in flight, and that of packets to be sent again, whose places it shares.
+    """Double flow f's ring of records in flight, and the ring of packets to be sent again, which shares its rows.
 
     It begins small, so that it stays in the cache; there is room behind it.
     """
@@ -52,7 +52,7 @@ def grow_ring(senders: Any, f: int) -> None:
 
 @compiled
 def list_packet(senders: Any, f: int, at: int, lost: bool) -> None:
-    """Add the packet of record ``at`` to the acknowledged or lost packets of the next report; it leaves the flight.
+    """Move the packet of record ``at`` from the flight to the acknowledged, or ``lost``, packets of the next report.
 
     The report has a copy of the record, which has 0 bytes from then on.
     """
@@ -73,7 +73,7 @@ def list_packet(senders: Any, f: int, at: int, lost: bool) -> None:
 
 @inlined
 def list_acked(senders: Any, f: int, at: int) -> None:
-    """Add the packet of record ``at``, which leaves the ring, to the acknowledged packets of the next report.
+    """Move record ``at``'s packet, which leaves the ring, from flight to the acknowledged packets of the next report.
 
     Such records are reported where they are, as long as they are consecutive: paths without loss copy nothing.
     """

@@ -57,7 +57,7 @@ GRANULARITY = 1e-3
 
 @inlined
 def begin_ack(net: Any, senders: Any, f: int, e: int, validated: bool) -> None:
-    """Keep what the ACK in packet e says, for the report. ``validated``: whether the window was fully used."""
+    """Store time and mark of ACK e, and window use, for flow f's report; not ``validated``: application-limited."""
     s = senders.flow[f]
     n = senders.native[s.native]
     n.ack_sent = net.sent_at[e]
@@ -68,7 +68,7 @@ def begin_ack(net: Any, senders: Any, f: int, e: int, validated: bool) -> None:
 
 @inlined
 def collect_acked(senders: Any, f: int, until: float) -> int:
-    """List the packets sent up to a time that are acknowledged by now; return the last of them in the ring, -1: none.
+    """List flow f's packets sent by ``until``, s, and acknowledged by now; return the last's index in the ring, or -1.
 
     With a recovery by time this comes before it discards their records.
     """
@@ -99,7 +99,7 @@ def collect_acked(senders: Any, f: int, until: float) -> int:
 
 @inlined
 def collect_in_order(senders: Any, f: int) -> None:
-    """List the packets that are acknowledged or lost by now, without a recovery by time: paths keep the order."""
+    """List flow f's packets that are acknowledged or lost by now, without a recovery by time: paths keep the order."""
     s = senders.flow[f]
     n = senders.native[s.native]
     d = senders.rule[s.rule]
@@ -118,7 +118,7 @@ def collect_in_order(senders: Any, f: int) -> None:
 
 @compiled
 def lose_all(senders: Any, f: int) -> None:
-    """List all packets in flight as lost, at a timeout."""
+    """List all packets of flow f in flight as lost, at a timeout."""
     d = senders.rule[senders.flow[f].rule]
     for k in range(d.sent_first, d.sent_last):
         at = d.history + (k & d.sent_mask)
@@ -128,7 +128,7 @@ def lose_all(senders: Any, f: int) -> None:
 
 @compiled
 def fail(net: Any, senders: Any, f: int, function: int, what: int) -> None:
-    """Record what a rule answered that cannot be; the run ends with this window."""
+    """Record that ``function`` of flow f's rule decided ``what``, an index in `FAULTS`; the run stops soon after."""
     n = senders.native[senders.flow[f].native]
     n.failed = what
     n.failed_in = function
@@ -138,7 +138,7 @@ def fail(net: Any, senders: Any, f: int, function: int, what: int) -> None:
 
 @inlined
 def update_rtt(senders: Any, f: int) -> None:
-    """Update the round-trip times by an ACK of a new packet (RFC 9002, 5.2 and 5.3)."""
+    """Update the round-trip times of flow f's native rule by an ACK of a new packet (RFC 9002, 5.2 and 5.3)."""
     s = senders.flow[f]
     n = senders.native[s.native]
     if n.smoothed_rtt == 0.0:
@@ -153,7 +153,7 @@ def update_rtt(senders: Any, f: int) -> None:
 
 @inlined
 def begin_event(senders: Any, f: int, before: int, flags: int) -> None:
-    """Set what all events report. ``before``: packets in flight before this one."""
+    """Set the fields of flow f's rule that all events have; ``before``: packets in flight before this event."""
     s = senders.flow[f]
     n = senders.native[s.native]
     if s.cwnd != n.last_window:  # the engine or the recovery has changed it
@@ -178,13 +178,13 @@ def begin_event(senders: Any, f: int, before: int, flags: int) -> None:
 
 @compiled
 def in_packets(senders: Any, f: int, amount: float) -> float:
-    """Return an amount that a rule counts in bytes; a call, since the others need not wait for the division."""
+    """Return an amount of flow f's rule, in bytes, in packets; a call, since others need not wait for the division."""
     return amount / float(senders.native[senders.flow[f].native].unit)
 
 
 @compiled
 def apply_times(net: Any, senders: Any, f: int, function: int) -> int:
-    """Check the times and the quantum that a rule decides, and apply them; return what cannot be."""
+    """Check and apply the times, s, and the quantum that flow f's rule decided; return an index in `FAULTS`, or 0."""
     n = senders.native[senders.flow[f].native]
     now = senders.clock[NOW]
     departure = n.departure
@@ -206,7 +206,7 @@ def apply_times(net: Any, senders: Any, f: int, function: int) -> int:
 
 @inlined
 def apply_control(net: Any, senders: Any, f: int, function: int) -> None:
-    """Check what a rule decides, and apply it to its flow."""
+    """Check and apply window, rate and times that flow f's rule decided in ``function``; invalid: the run ends."""
     s = senders.flow[f]
     n = senders.native[s.native]
     window, ssthresh, rate = n.window, n.ssthresh, n.pacing_rate
@@ -240,7 +240,7 @@ def apply_control(net: Any, senders: Any, f: int, function: int) -> None:
 
 @compiled
 def on_native_sent(net: Any, senders: Any, f: int, number: int) -> None:
-    """Record the transmission of a packet, and call the rule for it."""
+    """Record the transmission of packet ``number`` of flow f, and call its rule for it."""
     s = senders.flow[f]
     n = senders.native[s.native]
     d = senders.rule[s.rule]
@@ -284,7 +284,7 @@ def on_native_sent(net: Any, senders: Any, f: int, number: int) -> None:
 
 @inlined
 def report(net: Any, senders: Any, f: int, growth: int) -> None:
-    """Call the rule for an ACK or a loss timer, if there is anything that was not reported yet."""
+    """Call flow f's rule for an ACK or loss timer if anything is unreported; ``growth``: ACKs that grow the window."""
     s = senders.flow[f]
     n = senders.native[s.native]
     d = senders.rule[s.rule]
@@ -330,7 +330,7 @@ def report(net: Any, senders: Any, f: int, growth: int) -> None:
 
 @compiled
 def report_native(net: Any, senders: Any, f: int) -> None:
-    """Call the rule before a packet is sent in recovery, or for a loss timer."""
+    """Call flow f's rule, if anything is unreported, before a packet is sent in recovery, or for a loss timer."""
     report(net, senders, f, int64(0))
 
 
@@ -365,7 +365,7 @@ def note_lost_span(senders: Any, f: int) -> bool:
 
 @compiled
 def report_timeout(net: Any, senders: Any, f: int) -> None:
-    """Call the rule for a retransmission timeout, with the packets of `lose_all`."""
+    """Call flow f's rule for a retransmission timeout, with the packets that `lose_all` listed."""
     s = senders.flow[f]
     n = senders.native[s.native]
     d = senders.rule[s.rule]
@@ -386,7 +386,7 @@ def report_timeout(net: Any, senders: Any, f: int) -> None:
 
 @compiled
 def on_native_timer(net: Any, senders: Any, f: int) -> bool:
-    """Call the rule if its timer has expired; return whether it was called.
+    """Call flow f's rule if its timer has expired; return whether it was called; too early: schedule the event again.
 
     A timer that was set again to a later time keeps its first event, after which the event of the later time is
     scheduled: a rule may set its timer at each ACK.

@@ -57,7 +57,7 @@ def must_wait_native(net: Any, senders: Any, f: int, forced: bool) -> bool:
 
 @compiled
 def pace_native(senders: Any, f: int) -> None:
-    """Set the time of the next packet, by the rate; of a quantum the first packet was due."""
+    """Set the time of flow f's next packet by its rate; count down ``burst``, packets of a quantum without a wait."""
     s = senders.flow[f]
     n = senders.native[s.native]
     gap = 1.0 / senders.rule[s.rule].rule_state[0]
@@ -67,7 +67,7 @@ def pace_native(senders: Any, f: int) -> None:
 
 @compiled
 def next_packet(senders: Any, f: int) -> int:
-    """Return the packet to send by the pipe: a lost one first, otherwise a new one; -1: none."""
+    """Take flow f's next packet by the pipe, lost ones first, then the new one at snd_nxt; return it, -1: none."""
     s = senders.flow[f]
     number = int64(-1)
     if s.samples == 0 and s.by_time == 0:
@@ -92,7 +92,7 @@ def next_packet(senders: Any, f: int) -> int:
 
 @compiled
 def send_native(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
-    """Send packets as `send` does, and ask the rule about each."""
+    """Send packets of flow f as `send` does; its rule may change window and pace at each."""
     s = senders.flow[f]
     n = senders.native[s.native]
     sent = 0

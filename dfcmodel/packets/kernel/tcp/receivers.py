@@ -45,7 +45,7 @@ def deliver(senders: Any, f: int, number: int) -> int:
 
 @inlined
 def write_sack_blocks(net: Any, senders: Any, e: int, f: int, number: int) -> int:
-    """Write up to three SACK blocks of flow f into ACK e, the newest first; return how many (RFC 2018, 4)."""
+    """Write up to three SACK blocks into ACK e as packet ``number`` arrives, newest first; return how many."""
     block = net.block
     received = senders.received
     s = senders.flow[f]

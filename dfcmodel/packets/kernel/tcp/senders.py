@@ -147,7 +147,7 @@ def answer_mark(senders: Any, f: int) -> None:
 
 @inlined
 def call_for_ack(net: Any, senders: Any, f: int, e: int, grows: bool, twice: bool, validated: bool) -> None:
-    """Call flow f's window rule for ACK e, after the recovery: it grows by one packet, or two if ``twice``.
+    """Call flow f's rule for ACK e: growth if ``grows`` and ``validated`` (as for two ACKs if ``twice``), and its mark.
 
     ``grows``: the recovery lets the window grow, ``twice`` by two packets; ``validated``: the window was fully used.
     """
@@ -169,7 +169,7 @@ def call_for_ack(net: Any, senders: Any, f: int, e: int, grows: bool, twice: boo
 
 @inlined
 def update_by_ack(net: Any, senders: Any, f: int, e: int, acked: int) -> tuple[int, float]:
-    """Update snd_una, scoreboard and duplicates by ACK e; return (recovery function or -1, delivered packets).
+    """Update snd_una by ``acked``, scoreboard, duplicates; return (column of ``recoveries`` or -1, delivered packets).
 
     Return the function of the recovery to call, -1: none, and how many packets the ACK reports as received.
     """

@@ -66,7 +66,7 @@ def wake_at(net: Any, f: int, time: float, agent: int) -> None:
 
 @inlined
 def schedule(net: Any, senders: Any, f: int, time: float, agent: int) -> None:
-    """Insert a timer event if it is in this window; otherwise `schedule_due_timers` inserts it in its window."""
+    """Insert flow f's timer event, as `wake_at`, if it is in this window; otherwise only lower clock[CHECK] to it."""
     clock = senders.clock
     if time < clock[END]:
         wake_at(net, f, time, agent)
