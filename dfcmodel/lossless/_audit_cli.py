@@ -22,7 +22,7 @@ EPILOG = cli.examples(
 
 
 def in_bytes(text: str | None) -> Any:
-    """Return a size with its unit; a plain number is in bytes, and None is returned unchanged."""
+    """Return the string of a size with its unit: " B" after digits alone; other strings and None are unchanged."""
     return f"{text} B" if text is not None and text.strip().isdigit() else text
 
 

@@ -153,7 +153,7 @@ class Observation(ByValue):
         return tuple(MODES[mode] for mode in modes[first].tolist())
 
     def rate(self, begin: int, end: int) -> float:
-        """Return the mean delivery rate between two samples, packets/s."""
+        """Return the mean delivery rate between two samples, packets/s; NaN without time between them."""
         span = self.time[end] - self.time[begin]
         return float((self.delivered[end] - self.delivered[begin]) / span) if span > 0 else math.nan
 

@@ -236,7 +236,7 @@ class Bottleneck:
         starts: Sequence[float] | None = None,
         sizes: Sequence[float] | None = None,
     ) -> Scenario:
-        """Return the scenario with one flow per source; ``rtts``, s, default to the path's."""
+        """Return the scenario with a flow per source; defaults: the path's RTT, starts at 0 s, sizes in packets inf."""
         trips = [self.rtt] * len(sources) if rtts is None else list(rtts)
         begins = [0.0] * len(sources) if starts is None else list(starts)
         amounts = [float("inf")] * len(sources) if sizes is None else list(sizes)
@@ -266,7 +266,7 @@ class Bottleneck:
         starts: Sequence[float] | None = None,
         sizes: Sequence[float] | None = None,
     ) -> Shared:
-        """Simulate flows of these sources, each with a random delay of its start up to a round trip.
+        """Simulate flows of these sources, each delayed at random by up to a round trip; return their `Shared`.
 
         Parameters
         ----------

@@ -61,7 +61,7 @@ def flat_rates(table: BufferTable) -> list[float]:
 
 
 def copies(table: BufferTable) -> dict[BufferRow, float]:
-    """Return rows with the value of a slower rate at the same cable, each with that rate in b/s.
+    """Return {row: next slower rate, b/s} of rows with its value at their cable; none if all cables' values are equal.
 
     Rates whose values agree at all cables, of which there are at least two, are omitted.
     """

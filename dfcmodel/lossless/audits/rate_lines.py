@@ -111,7 +111,7 @@ def coverage_of(points: Points, margin: Pair) -> tuple[int, int]:
 
 
 def line_of(rate: float, rows: list[tuple[float, float]], margin: Pair) -> RateLine | None:
-    """Return the lines through the rows (cable in m, bytes) of a rate, if necessary without one row; None: no line.
+    """Return the lines through rows (cable in m, bytes) of a rate, perhaps without one row; None: one cable or no line.
 
     None: at most one cable, or no line. A row is only omitted where at least three others remain.
     """

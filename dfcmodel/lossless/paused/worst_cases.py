@@ -157,7 +157,7 @@ def _free_cells(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 
 
 def _grow_frames(link: PausedLink, spare: int, count: int, *, head: bool) -> Burst:
-    """Return ``count`` smallest frames, grown within ``spare`` bytes to take most cells; ``head``: crossing too."""
+    """Return a burst of ``count`` frames, grown from the smallest within ``spare`` bytes to most cells; head 0 B."""
     size, cell, smallest = link.lossless_mtu, link.cell, link.smallest
     min_cells, max_cells = link.cells_of(smallest), link.cells_of(size)
     grown = min_cells * cell + 1

@@ -52,7 +52,7 @@ class PoolProgram:
         )
 
     def relax(self, min_occupancy: float, max_occupancy: float, *, shared_full: bool) -> tuple[float, Floats | None]:
-        """Return the bound in bytes, and x, (P, K), for a shared occupancy from min to max; (0, None): infeasible.
+        """Return the bound, bytes, and how far each group pauses, 0 to 1, (P, K); (0, None): infeasible occupancy.
 
         ``shared_full``: the shared buffer is full, so that every group pauses, whatever its threshold.
         """

@@ -183,7 +183,7 @@ def _grain(pool: HeadroomPool) -> float:
 
 
 def _distribution(grains: NDArray[np.int64], paused: Floats, *, together: bool) -> Floats:
-    """Return the probabilities of 0, 1 ... grains in the pool, (n,); ``paused`` are probabilities by (port, class)."""
+    """Return the probabilities of 0, 1 ... grains in the pool, (n,), from grains and chances by (port, class)."""
     distribution = np.ones(1)
     for row, chance in zip(grains, paused, strict=True):
         pairs = [(int(row.sum()), chance[0])] if together else zip(row, chance, strict=True)

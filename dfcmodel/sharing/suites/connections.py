@@ -95,7 +95,7 @@ def observe_consecutive_losses(rule: WindowRule) -> Iterator[Observation]:
 
 
 def lose_a_large_window(rule: WindowRule, share: float) -> tuple[Connection, float, str]:
-    """Lose a packet at a window beyond 2^32 bytes; return (connection, window before in packets, its label).
+    """Lose a packet beyond 2^32 bytes of window (``share`` of them remain); return (connection, packets before, label).
 
     Libraries that count packets have packets of 1500 bytes: a constant size of their own is tested as well.
 

@@ -74,7 +74,7 @@ EVENT, PACKET_SIZE = Row.now.offset, ctypes.sizeof(Packet)
 
 
 def share_current_call(memory: Any) -> None:
-    """Keep the call that is being made in a writable buffer."""
+    """Store `current_call`, the call in progress, in a writable buffer from now on."""
     global current_call
     current_call = CurrentCall.from_buffer(memory)
 
@@ -85,7 +85,7 @@ def load_loop() -> None:
 
 
 def _run_loop(rules: Any, packets: Any, *numbers: float) -> int:
-    """Run the compiled loop on the call that is being made."""
+    """Run the compiled loop on rules, packets and ``numbers``, its other arguments; return how many packets it sent."""
     calls = np.frombuffer(cast("Any", current_call), CurrentCall)
     return int(engine(KERNEL)(rules, calls, packets, *numbers))
 
@@ -218,7 +218,7 @@ class NativeConnection(Connection):
         self._clock = max(until, self._clock)
 
     def _begin_event(self, before: int, flags: int) -> None:
-        """Set what all events report. ``before``: packets in flight before this one."""
+        """Set the fields that all events have; ``before``: packets in flight before this event."""
         row = self._row
         row.now, row.now_ns = self._clock, int(1e9 * self._clock + 0.5)
         row.in_flight_before, row.in_flight = before, self._last - self._first
@@ -302,7 +302,7 @@ class NativeConnection(Connection):
         return sent
 
     def _send_at_once(self, count: int, spread: float) -> None:
-        """Send packets of which the library is not told, evenly over ``spread`` s."""
+        """Send packets without calls of the library, evenly over ``spread`` s."""
         times = self._clock + spread / count * np.arange(1, count + 1)
         self._advance(self._clock + spread)
         packets = self._packets[self._last : self._last + count]
@@ -332,7 +332,7 @@ class NativeConnection(Connection):
             self._check(function)
 
     def _check(self, function: str) -> None:
-        """Raise RuleError for a decision that cannot be, as the packet engine does."""
+        """Raise RuleError for an invalid decision of ``function``, as the packet engine does."""
         row, unit = self._row, self._unit
         wrong = find_fault(row.pacing_rate / unit, row.window / unit, row.ssthresh / unit)
         departure, timer = row.departure, row.timer
