@@ -186,7 +186,7 @@ class _Panel:
         label_sender_ticks(run, ax.xaxis)
 
     def show(self, before: int, sample: int, time: float) -> None:
-        """Show the queues at a sample (-1: empty) and mark nodes with losses after sample ``before`` up to it."""
+        """Show the queues at a sample (-1: empty), nodes with losses after sample ``before`` up to it, and time, s."""
         queued = self.run.queued[:, sample] if sample >= 0 else np.zeros(len(self.lost))
         self.bars.set_data(queued)
         (nodes,) = np.nonzero(self.lost[:, max(0, before + 1) : sample + 1].sum(axis=1))

@@ -157,7 +157,7 @@ def require_drops(run: Records) -> Any:
 
 
 def lossless_losses(run: Records) -> tuple[LosslessLoss, ...]:
-    """Return the packets of lossless classes dropped at full buffers, by link and class, in order of the first drop."""
+    """Return packets of lossless classes dropped at full buffers, by link and class; () if none are recorded."""
     if run.dropped is None or not len(run.dropped):
         return ()
     rows = run.dropped[is_lossless(run, run.dropped)]
@@ -223,7 +223,7 @@ def _cannot_pause(run: Records, u: int) -> bool:
 
 
 def packets_by_cause(run: Records, rows: Any) -> Iterable[tuple[str, float]]:
-    """Yield each cause of drops among rows of `DROPPED` with its packets, without ACKs, by falling number."""
+    """Yield each cause among rows of `DROPPED` and its packets, more than 0, without ACKs, by falling number."""
     rows = rows[rows["ack"] == 0]
     at_host = is_at_host_link(run, rows)
     totals = {HOST_LINK: float(rows["packets"][at_host].sum())}

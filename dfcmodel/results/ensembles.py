@@ -175,7 +175,7 @@ class Ensemble(Recorded, Result):
 
     @quantities(since="time", until="time", level="share")
     def intervals(self, since: WithUnit = 0.0, until: WithUnit = np.inf, level: WithUnit = 0.95) -> xr.Dataset:
-        """Return means over the runs with their confidence intervals, and the range of single runs.
+        """Return goodput, efficiency, losses and queues over the runs: mean, interval, range of single runs.
 
         ``low`` to ``high`` is the interval of the mean over infinitely many seeds and starts; ``prediction_low`` to
         ``prediction_high`` is that of one further run. Both contain chance alone: with more runs the first becomes

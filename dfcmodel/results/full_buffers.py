@@ -35,7 +35,7 @@ constant flow had 0.31 of the link's rate, and 0.13 in packets."""
 
 
 def passing_full_buffers(run: Any) -> tuple[list[int], list[int]]:
-    """Return the indices of flows in a fluid run that pass full buffers under `DFC`, and of these links."""
+    """Return the indices of flows in a fluid run that pass full buffers under `DFC`, and of these links; or [], []."""
     scenario: Scenario = run.scenario
     shared = [link.discipline.diffuses and link.shared for link in scenario.links]
     if run.dropped is None or not any(shared):

@@ -116,5 +116,5 @@ def _missing_room(run: Records, link: Link) -> str:
 
 
 def _marks(manager: QueueManager | None) -> bool:
-    """Return whether a manager marks packets of flows that react to marks."""
+    """Return whether a manager marks packets of flows that react to marks; False for None."""
     return isinstance(manager, (StepMarking, RampMarking)) or bool(getattr(manager, "ecn", False))

@@ -66,7 +66,7 @@ class PauseStorm:
 
 
 def intervals_of(switches: Iterable[tuple[int, int, int, int, Any]], end: float) -> Any:
-    """Return the pauses before ``end``, s, rows of `PAUSED` by begin, from switches (see below), each with its times.
+    """Return pauses before ``end``, s, rows of `PAUSED` by begin, from (paused link, by link, class, fault, times).
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def intervals_of(switches: Iterable[tuple[int, int, int, int, Any]], end: float)
 def intervals_of_pairs(
     pairs: NDArray[np.int64], counts: NDArray[np.int64], times: NDArray[np.float64], end: float
 ) -> Any:
-    """Return pauses as `intervals_of` does, from pairs (link, by, class), counts of their switches and all times.
+    """Return pauses as `intervals_of` does; pairs (link, by, class, fault), (N, 4), number of times of each, all times.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def storm_of(run: Records) -> PauseStorm | None:
 
 
 def chain_of_pauses(run: Records) -> tuple[str, ...]:
-    """Return the longest chain of links that were paused at one time in one class, each by the next.
+    """Return the names of the longest chain of links paused at one time in one class, each by the next; () without.
 
     The last link is not paused: its queue began the chain. In a circle it is the first link again. Congestion that
     spreads makes long chains.
@@ -194,7 +194,7 @@ def chain_of_pauses(run: Records) -> tuple[str, ...]:
 
 
 def _longest_chain(paused: Any) -> tuple[int, ...]:
-    """Return the indices of the longest chain of links among pauses of one class; pauses of no duration are ignored."""
+    """Return the indices of the longest chain of links among pauses of one class, rows of `PAUSED` of some duration."""
     paused = paused[paused["end"] > paused["begin"]]
     moments = [(begin, 1, n) for n, begin in enumerate(paused["begin"].tolist())]
     moments += [(end, 0, n) for n, end in enumerate(paused["end"].tolist())]
@@ -218,7 +218,7 @@ def _longest_chain(paused: Any) -> tuple[int, ...]:
 
 
 def _path(graph: dict[int, set[int]], start: int, without: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the longest simple path from ``start`` that avoids the nodes ``without``."""
+    """Return the longest simple path from ``start`` without nodes ``without``; ``graph``: next nodes by node."""
     ahead = (n for n in sorted(graph.get(start, ())) if n not in without)
     paths = [_path(graph, n, (*without, start)) for n in ahead if n != start]
     return (start, *max(paths, key=len, default=()))

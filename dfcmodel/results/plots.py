@@ -82,7 +82,7 @@ def draw_windows(run: Records, ax: Any) -> Any:
 
 
 def _draw_flows(run: Records, ax: Any, time: NDArray[np.float64], values: Any) -> None:
-    """Draw a labelled line per flow; many flows have one colour, and their mean a line."""
+    """Draw a labelled line per flow of values (F, T); many flows have one colour, and their mean a line."""
     flows = run.scenario.flows
     if len(flows) <= MAX_COLOURED_FLOWS:
         for flow, series in zip(flows, values, strict=True):
@@ -95,7 +95,7 @@ def _draw_flows(run: Records, ax: Any, time: NDArray[np.float64], values: Any) -
 
 
 def draw_space_time(run: Records, ax: Any, top: float | None = None) -> Any:
-    """Draw the packets queued at each node over time in colours, and the losses.
+    """Draw the packets queued at each node over time in colours, darkest at ``top`` packets, and the losses.
 
     The darkest colour is for ``top`` packets (None: the largest queue). Returns the Axes; the colour bar
     is below them.

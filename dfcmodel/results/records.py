@@ -102,7 +102,7 @@ ON_FIRST_READ = (
 
 
 class AtNodes(NamedTuple):
-    """Sparse values of flows at nodes, 0 for all other pairs.
+    """Sparse values, (N,) or with samples (N, T), at N pairs of flow and sending node; 0 for all other pairs.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class AtNodes(NamedTuple):
         return np.bincount(self.flow, sums, minlength=self.shape[0]).astype(np.float64)
 
     def by_node(self) -> NDArray[np.float64]:
-        """Return the sum over flows and samples, shape (L,)."""
+        """Return the sum over flows and samples, shape (number of sending nodes,)."""
         sums = self.values.sum(axis=1) if self.values.ndim == 2 else self.values
         return np.bincount(self.node, sums, minlength=self.shape[1]).astype(np.float64)
 
@@ -627,7 +627,7 @@ class Records(Recorded):
 
 
 def _labels(nodes: Sequence[Hashable]) -> NDArray[Any]:
-    """Return node labels as a coordinate: integers, strings, or objects if they are mixed, (L,)."""
+    """Return node labels as a coordinate, (number of nodes,): integers, strings, or objects if they are mixed."""
     for kind in (int, str):
         if all(type(node) is kind for node in nodes):
             return np.array(nodes)

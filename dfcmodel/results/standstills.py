@@ -74,7 +74,7 @@ def deadlock_of(run: Records) -> PauseDeadlock | None:
 
 
 def pausers_of(run: Records) -> dict[Lane, list[Any]]:
-    """Return the pauses that last at the end of a run, rows of `Records.paused`, by the queue that they stop.
+    """Return pauses that last at the end of a run, rows of `PAUSED`, by the queue that they stop; {} if not recorded.
 
     Empty queues are left out.
     """

@@ -169,7 +169,7 @@ def _about_flows(run: Any) -> dict[str, object]:
 
 
 def _goodput(scenario: Scenario, f: int, value: float) -> str:
-    """Return a goodput, packets/s, as a string, also in bits/s and as part of the path's slowest rate."""
+    """Return a goodput of flow f, packets/s, as a string, also in bits/s and as part of its path's slowest rate."""
     part = value / scenario.slowest_rates[f]
     bits = readable_text(8.0 * scenario.packet_size * value, "bit/s")
     return f"goodput {value:.4g} packets/s ({bits}, {part:.3f} of the slowest link)"

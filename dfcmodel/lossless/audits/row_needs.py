@@ -104,7 +104,7 @@ def smallest_covered(link: PausedLink, xoff: int) -> int:
 
 
 def longest_response(link: PausedLink, xoff: int) -> float | None:
-    """Return the longest response, s, for which ``xoff`` bytes suffice with equal frames; None: not even 0 s."""
+    """Return the longest response below the link's, s, that ``xoff`` bytes cover with equal frames; None: none."""
     equal = dataclasses.replace(link, smallest=link.lossless_mtu)
     low, high = -1, link.response
     while high - low > 1:

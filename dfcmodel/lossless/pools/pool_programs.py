@@ -114,7 +114,7 @@ class PoolProgram:
     def _solve(
         self, min_occupancy: float, max_occupancy: float, pausing: NDArray[np.bool_] | None, *, shared_full: bool
     ) -> Floats | None:
-        """Return (s, g, x, y, end of filling) for a shared occupancy from min to max, bytes; None: infeasible.
+        """Return s, g, x, y, end of filling, one array, for an occupancy from min to max, bytes; None: infeasible.
 
         Shape (3 n + P + 1,). ``pausing``, (P, K), has the groups that pause, x; None relaxes x to [0, 1].
         """

@@ -49,7 +49,7 @@ class CompletionBounds:
 
 
 class _Hops(NamedTuple):
-    """Times of a packet in an empty network, s: up to the queue of each hop, and from the hop to the receiver.
+    """Times of a packet in an empty network, s: to each hop's queue and from it to the receiver, (H,), in all (F,).
 
     ``before`` and ``beyond`` exclude the transmission of the hop itself. Shapes (H,), and (F,) for ``total``, the time
     of a packet over the path.

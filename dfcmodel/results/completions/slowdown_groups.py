@@ -29,7 +29,7 @@ MAX_BINS = 10
 
 
 def transferred_packets(run: Records) -> Floats:
-    """Return the packets of each flow's transfer, (F,): those delivered if its data ended before its size."""
+    """Return the packets of each flow's transfer, (F,): its size, or what a complete one delivered at packet level."""
     sizes = transfer_sizes(run.scenario)
     if run.step:  # in the fluid no flow finishes before its size is delivered
         return sizes
