@@ -59,7 +59,7 @@ Signature = tuple[type[Any], tuple[str, ...]]
 
 
 class Places(NamedTuple):
-    """Offsets, in a callback's record, of the state and of the result.
+    """Name of a class of state, and offsets of its first field and of the result (None: no result) in a record.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ def manager_events_of(signatures: tuple[Signature, ...], *, compiled: bool = Tru
 
 
 def agent_events_of(signatures: tuple[Signature, ...]) -> Any:
-    """Return the addresses of agents' events for packets and timers, shape (agents, 2)."""
+    """Return the addresses of agents' events for packets and timers, shape (at least 1, 2); 0 without agents."""
     table = _no_addresses(signatures, AGENT_EVENTS)
     for row, signature in zip(table, signatures, strict=False):
         for k, event in enumerate(AGENT_EVENTS):
@@ -121,7 +121,7 @@ def agent_events_of(signatures: tuple[Signature, ...]) -> Any:
 
 
 def program_events_of(signatures: tuple[Signature, ...]) -> Any:
-    """Return addresses of programs' events in the order of `PROGRAM_EVENTS`, (programs, 3); 0: no such function.
+    """Return addresses of programs' events in the order of `PROGRAM_EVENTS`, (at least 1, 3); 0: no such function.
 
     They are 0 for functions inherited from `SwitchProgram`, which return the state unchanged.
     """
@@ -147,7 +147,7 @@ def element_events_of(signatures: tuple[Signature, ...]) -> Any:
 
 
 def law_events_of(signatures: tuple[Signature, ...]) -> Any:
-    """Return the addresses of the events of laws, shape (laws, 5)."""
+    """Return the addresses of the events of laws, shape (at least 1, 5); 0 without laws."""
     table = _no_addresses(signatures, LAW_EVENTS)
     for row, signature in zip(table, signatures, strict=False):
         for k, event in enumerate(LAW_EVENTS):

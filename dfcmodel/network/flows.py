@@ -319,7 +319,7 @@ class Flow(Described):
 
 
 def check_option(option: str, label: str, value: Any) -> None:
-    """Raise TypeError or ValueError for a value that an option of no flow may have; ``label`` names it.
+    """Raise TypeError or ValueError for a value that ``option`` may have in no flow; ``label`` names it.
 
     A `Scenario` checks windows in bytes (`check_window`): it has the size of the packets.
 
@@ -370,7 +370,7 @@ def check_option(option: str, label: str, value: Any) -> None:
 
 
 def check_window(option: str, label: str, value: Any) -> None:
-    """Raise TypeError or ValueError unless ``value`` is in the range of ``option`` in `WINDOWS`, packets, or None.
+    """Raise TypeError or ValueError unless ``value``, packets, is in the range of an option in `WINDOWS`, or unset.
 
     A window in bytes must have been converted to packets of the scenario. ``label`` names it.
     """
@@ -394,7 +394,7 @@ def _check_ttl(flow: Flow, of: str) -> None:
 
 
 def unroll_loop(path: tuple[Any, ...], ttl: int) -> tuple[Any, ...]:
-    """Return a path that ends at a node of its own, repeated for ``ttl`` links; other paths unchanged.
+    """Return a path that ends at one of its earlier nodes, repeated up to ``ttl`` + 1 links; other paths unchanged.
 
     >>> unroll_loop(("h", "A", "B", "A"), 5)
     ('h', 'A', 'B', 'A', 'B', 'A', 'B')
@@ -801,7 +801,7 @@ class Flows(Sequence[Flow]):
             raise ValueError(f"after = {error.args[0]!r}: must be a name of a flow of its table") from None
 
     def _choose_together(self, first: Flows, second: Flows) -> Flows:
-        """Return this sum of two tables, with all paths chosen again if both chose by the same method."""
+        """Return this sum of two tables, with all paths chosen again if both chose by one method, not sprayed."""
         choice, others = first.choices, second.choices
         if choice is None or others is None or choice.number is None or others.number is None:
             return self
@@ -939,7 +939,7 @@ class Flows(Sequence[Flow]):
         return self._derive(kinds, lambda: self.columns["source"].map(lambda source: isinstance(source, kinds)))
 
     def alike(self, *columns: NDArray[Any] | str) -> tuple[Integers, Integers]:
-        """Return the first flow of each group of flows that are equal in these columns, and each flow's group.
+        """Return the first flow of each group of flows with equal values in these columns, (G,), and each flow's group.
 
         Parameters
         ----------

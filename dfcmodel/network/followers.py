@@ -21,7 +21,7 @@ __all__ = ["Followers", "actual_starts", "followers_of", "waits_of"]
 
 
 class Followers(NamedTuple):
-    """Dependencies of F flows: E pairs of a flow and a flow that starts a delay, s, after it, its follower.
+    """Dependencies of F flows: E pairs of a flow and its follower, which starts a delay, s, after the flow's end.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ def waits_of(table: Flows) -> tuple[Integers, Integers, Floats]:
 
 
 def _delays(table: Flows, counts: Integers) -> Floats:
-    """Return the delays after all predecessors, s, flow by flow, (E,); NaN for flows without delays."""
+    """Return the delays after all predecessors, s, (E,); ``counts``: each flow's predecessors; NaN: no delays."""
     column = table.columns["delays"]
     if not any(column.values):
         return np.full(int(counts.sum()), np.nan)

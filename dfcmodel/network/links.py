@@ -695,7 +695,7 @@ def encode_integers(values: NDArray[Any]) -> tuple[Integers, Integers]:
 
 
 def distinct(keys: NDArray[Any], span: int) -> tuple[Integers, Integers]:
-    """Return the distinct keys in ascending order, and the index of the first occurrence of each, (K,) both.
+    """Return the distinct keys, 0 to ``span`` - 1, ascending, and the index of the first occurrence of each, (K,) both.
 
     Parameters
     ----------

@@ -532,7 +532,7 @@ class Ingresses(RoutedFlows):
         return rooms * self.buffer_of(n) / self._buffer_together(n)
 
     def spare_of_rooms(self, n: int) -> float:
-        """Return the buffers of the links counted together with link n less their reservations, packets."""
+        """Return the buffers of the links counted together with link n less their reservations, packets (< 0 too)."""
         return self._buffer_together(n) - sum(self.rooms(n).values())
 
     def _buffer_together(self, n: int) -> float:
@@ -790,7 +790,7 @@ class Scenario(Ingresses):
         return words
 
     def _check_buffers(self, suspect: NDArray[np.bool_]) -> None:
-        """Raise ValueError for unreachable pause thresholds and impossible pauses or reservations of PFC."""
+        """Raise ValueError for unreachable pause thresholds or impossible rooms of PFC at ``suspect`` links, (L,)."""
         flows = np.bincount(self.routes.places, minlength=len(self.links))
         used, first = distinct(self.routes.places, len(self.links))
         used = used[np.argsort(first)]

@@ -46,7 +46,7 @@ def follows_telemetry(source: Source) -> bool:
 
 
 def notifications_of(flows: Flows, rules: NDArray[Any], row: NDArray[np.integer]) -> NDArray[np.int64] | None:
-    """Return the congestion notifications that each flow received, (F,), 0 without a counter; None: no counters.
+    """Return each flow's congestion notifications, (F,), at ``row`` of ``rules``; 0: has no counter; None: no flow has.
 
     Parameters
     ----------

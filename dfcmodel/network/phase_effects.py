@@ -59,7 +59,7 @@ class UnequalLosses(NamedTuple):
 
 
 def flows_in_phase(scenario: Scenario, losing: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return indices of flows that may have phase effects, and of their bottleneck links, both (N,).
+    """Return the indices of losing flows (flags, (F,)) that may have phase effects, and of their bottlenecks.
 
     They are window flows that lose packets (``losing``, (F,)) at a FIFO queue that is also the bottleneck of such a
     flow with another round-trip time or rule.
@@ -113,7 +113,7 @@ def unequal_losses(run: Any) -> list[UnequalLosses]:
 
 
 def random_time(scenario: Scenario, losing: NDArray[np.bool_]) -> float:
-    """Return the packet time, s, of the slowest queue with phase effects; 0 if no flow has them."""
+    """Return the packet time, s, of the slowest queue where losing flows (flags, (F,)) have phase effects; 0: none."""
     links = flows_in_phase(scenario, losing)[1]
     if not len(links):
         return 0.0
@@ -140,7 +140,7 @@ def start_spread(scenario: Scenario, jitter: float | str | None, end: float) -> 
 
 
 def packet_wait(scenario: Scenario, jitter: float | str | None) -> float:
-    """Return the largest random time before a packet, s, from ``packet_jitter``; "1pkt": `packet_time`.
+    """Return the largest random time before a packet, s, from a time, a string in packets such as "1pkt", or None: 0.
 
     >>> from dfcmodel import takano2006
     >>> scenario = takano2006("1")

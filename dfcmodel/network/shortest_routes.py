@@ -84,7 +84,7 @@ class ShortestRoutes:
         return routes
 
     def _exits(self, source: Integers, target: Integers) -> tuple[Integers, Integers, NDArray[np.int32]]:
-        """Return the exit node and the exit's row in the distances of each flow, (F,), and distances to the exits.
+        """Return each flow's exit node and the exit's row, (F,) each, and distances (exits, nodes), -1: no path.
 
         The exit is the target, or the node before it if a single link leads to the target.
         """

@@ -194,7 +194,7 @@ class TraceFlows:
             yield (*end, waits)
 
     def _process_message(self, of: _Transfer, end: tuple[int, int]) -> Iterator[tuple[int, int, Waits]]:
-        """Begin an end of a message; yield the sender at once, and the receiver when both have begun."""
+        """Begin an end of a message, the sender's with a new flow; yield completed (rank, number, condition)."""
         if end == of.sender:
             size = size_in_packets(max(1, of.size), self.packet_size)
             flow = self.flows.add(end[0], of.receiver[0], size, self.begun[end])
@@ -205,7 +205,7 @@ class TraceFlows:
             yield (*of.receiver, waits)
 
     def _process_operation(self, of: _Operation) -> Iterator[tuple[int, int, Waits]]:
-        """Yield the nodes of an operation, as (rank, number, condition), once all of its ranks have begun it."""
+        """Add an operation's flows once all its ranks have begun it; yield its (rank, number, condition)."""
         nodes = list(zip(of.ranks, of.nodes, strict=True))
         if not all(end in self.begun for end in nodes):
             return

@@ -51,7 +51,7 @@ class ListedFlows(NamedTuple):
     lines: Sequence[int] = ()
 
     def between(self, nodes: Sequence[Any], arguments: Mapping[str, Any], name: str) -> Flows:
-        """Return the table of these flows between nodes; rank r is ``nodes[r]``.
+        """Return these flows as a table, rank r at ``nodes[r]``, by arguments of `build_flows`; errors name ``name``.
 
         Raises
         ------

@@ -100,7 +100,7 @@ class _Step(NamedTuple):
     """Whether the bytes of an all-gather are each rank's contribution, as in ASTRA-sim; None: not known."""
 
     def group_of(self, name: str) -> NDArray[np.int64]:
-        """Return the ranks of all groups of the kind ``name``, shape (groups, ranks per group).
+        """Return the ranks of all "tensor", "expert", "rest" or "data" groups, shape (groups, ranks per group).
 
         Ranks are numbered through tensor groups first, then through the expert groups across them, then through the
         remaining dimension.
@@ -158,7 +158,7 @@ class _Flows:
         return self.flows
 
     def _pass(self, part: _Part, group: str, *, blocks: bool, exchanges: bool = True) -> None:
-        """Add a pass: computation, then messages in each group; with ``blocks``, ranks wait for the messages."""
+        """Add a pass: computation, then (``exchanges``) messages in groups of a kind; ``blocks``: ranks wait."""
         self.awaited = [later(waits, part.time) for waits in self.awaited]
         if part.time > PLACEHOLDER:
             self.computation = RankComputation(*(time + part.time for time in self.computation))

@@ -197,7 +197,7 @@ class Credited(RateRule):
 
 
 def check_answer(answer: Any, now: float, context: str, in_timer: bool) -> None:
-    """Raise ValueError for a state of an agent with an invalid answer or a timer that is not later.
+    """Raise ValueError for an agent's invalid answer, or a timer before ``now``, s (in a timer's event: or at it).
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ class CAKE(HashedQueues):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Give a queue that was empty ``q.quantum`` and the turn of a sparse flow, rank 0; return the new state."""
+        """Note the largest packet; give a queue that was empty ``q.quantum`` and a sparse flow's turn, rank 0."""
         deficit = q.quantum if e.queue_backlog == 0.0 else s.deficit
         return s._replace(mtu=max(s.mtu, e.size), deficit=deficit)
 

@@ -237,7 +237,7 @@ class QueueManager(Discipline):
 
 @functools.lru_cache(maxsize=1024)
 def sets_mark(function: Any) -> bool:
-    """Return whether a function of a discipline, or one that it calls, may set ``mark``."""
+    """Return whether a function of a discipline, or one that it calls, may set ``mark``; True for users' functions."""
     remaining, visited = [function], set[Any]()
     while remaining:
         function = remaining.pop()

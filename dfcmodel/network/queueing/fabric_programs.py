@@ -81,7 +81,7 @@ class Trimming(SwitchProgram):
 
     @extends(SwitchProgram.State)
     class State(NamedTuple):
-        """Data packets that wait at the port, and data packets to be cut; packets that a queue has sent in its turn."""
+        """Cut a packet, end a turn; waiting data packets, those to be cut, packets sent by a queue in its turn."""
 
         trim: float = 0.0
         skip: float = 0.0

@@ -94,7 +94,7 @@ def default_headroom(rate: Any, delay: Any, packet_size: float, signalling: floa
 
 
 def small_packet_factor(buffer: float | ByteBuffer, packet_size: float) -> float:
-    """Return how many times as many bytes of buffer a byte of ACKs takes as one of full packets, by cells.
+    """Return how many times as much buffer a byte of ACKs takes as a byte of full packets, by cells; at least 1.
 
     Examples
     --------

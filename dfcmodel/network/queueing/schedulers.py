@@ -91,7 +91,7 @@ class WeightedFair(Weighted):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Tag the packet with its virtual start, max(v, finish tag of the previous one); return the new state."""
+        """Rank packet e by its virtual start, max(v, the flow's finish tag), and set that tag; return the new state."""
         start = max(s.virtual, s.finish)
         return s._replace(rank=start, finish=start + e.size / weight_of(q, e))
 
@@ -151,7 +151,7 @@ class DeficitRoundRobin(HashedQueues, Weighted):
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """End the turn if packet e exceeds the remaining deficit; return the new state."""
+        """End the turn if packet e exceeds the deficit, which then gets a quantum, else reduce it; return the state."""
         if e.size > s.deficit:
             return s._replace(skip=1.0, deficit=s.deficit + q.quantum * weight_of(q, e))
         return s._replace(deficit=s.deficit - e.size)

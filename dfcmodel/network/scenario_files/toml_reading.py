@@ -335,7 +335,7 @@ class _KeyLines:
         self.tables: dict[Key, int] = {}
 
     def next(self) -> str:
-        """Return the next token, "" at the end; ends of lines are tokens, comments are not."""
+        """Advance to the next token and return it; "" at the end; ends of lines are tokens, comments are not."""
         while match := TOKEN.search(self.text, self.offset):
             token = match[0]
             self.line = self.following

@@ -87,7 +87,7 @@ def write_scenario(scenario: Scenario) -> str:
 
 
 def _rows(objects: Iterable[Any], excluded: tuple[str, ...]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the fields of each object that differ among objects, and the fields common to all of several."""
+    """Return the fields of each object that differ among objects, and the fields common to all ({} for one object)."""
     tables = [_non_defaults(item) for item in objects]
     shared = tables[0] if len(tables) > 1 else {}
     common = {
@@ -100,7 +100,7 @@ def _rows(objects: Iterable[Any], excluded: tuple[str, ...]) -> tuple[list[dict[
 
 
 def _non_defaults(item: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass that differ from their defaults."""
+    """Return the fields of a dataclass that differ from their defaults, by name; bits and bytes as strings."""
     fields: dict[str, Any] = {}
     for field in dataclasses.fields(item):
         value = getattr(item, field.name)
