@@ -490,7 +490,7 @@ CPU_TIME_OF_RFC9743 = "about 3 minutes of CPU time for a rule such as NewReno"
 
 
 class _ProgressLines:
-    """Write lines on progress to the standard error, at most one per `PROGRESS_INTERVAL`."""
+    """Callable that writes lines on progress to the standard error, at most one per `PROGRESS_INTERVAL`."""
 
     def __init__(self) -> None:
         self.start = self.last = time.monotonic()

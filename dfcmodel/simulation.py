@@ -280,7 +280,7 @@ def _refine_to_accuracy(
     times: _Times,
     seed: np.random.Generator | int | None,
 ) -> Trajectory:
-    """Run the fluid with ever finer steps until its error is at most ``accuracy``; return the last run."""
+    """Run the fluid with ever finer steps to an error of ``accuracy``; return the last run, else ConvergenceError."""
     random = np.random.default_rng(seed)
 
     def run(m: int) -> Trajectory:

@@ -169,7 +169,7 @@ def check_step(
 
 
 def _window_difference(scenario: Scenario, end: float, m: int, seed: int) -> Floats:
-    """Return the largest relative change of a window by a disturbance, at each sample's end, (T,)."""
+    """Return the largest relative change of a window by a disturbance, per sample, (T,); ``m``: steps per delay."""
     runs = []
     for disturbance in (0.0, DISTURBANCE):
         plan = compile_scenario(scenario, Fluid(steps_per_delay=m), np.random.default_rng(seed), duration=end)

@@ -276,7 +276,7 @@ MAX_SECONDS = 3.0 * 3600.0
 
 
 class AtBottlenecks(NamedTuple):
-    """For each flow its bottleneck, the flows there, and bandwidth times delay of its share, packets, each (F,)."""
+    """Each flow's bottleneck, number of flows there, and bandwidth times delay of its share, packets, each (F,)."""
 
     links: Integers
     flows: Floats

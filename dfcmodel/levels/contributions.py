@@ -17,7 +17,7 @@ __all__ = ["in_order", "shapley_values"]
 
 
 def shapley_values(values: Floats) -> Floats:
-    r"""Return the Shapley values of n refinements, (n, ...), from the values of all 2^n subsets, (2^n, ...).
+    r"""Return the Shapley values of n refinements, (n, ...), from values of all subsets by bit mask, (2^n, ...).
 
     .. math:: \phi_i = \sum_{S \not\ni i} \frac{|S|!\,(n-|S|-1)!}{n!} (v(S \cup i) - v(S)),
 
@@ -53,7 +53,7 @@ def shapley_values(values: Floats) -> Floats:
 
 
 def in_order(values: Floats, order: Sequence[int]) -> Floats:
-    """Return the changes, (n, ...), as refinements are switched on in an order, from values of all subsets, (2^n, ...).
+    """Return each refinement's change, (n, ...), if switched on in an order, from values by bit mask, (2^n, ...).
 
     Parameters
     ----------

@@ -441,7 +441,7 @@ def _differs(values: Floats, level: float = LEVEL) -> Any:
 
 
 def _runs_to_differ(values: Floats) -> int:
-    """Return the number of runs at which Student's interval of ``values``, (R,), would exclude 0.
+    """Return how many runs, at least R + 1 and at most a limit, Student's interval of values (R,) needs to exclude 0.
 
     Mean and deviation of the values, (R,), are assumed to stay. `MAX_ADVISED_RUNS` + 1 stands for any larger number.
     """
@@ -452,7 +452,7 @@ def _runs_to_differ(values: Floats) -> int:
 
 
 def _phase_effect_clause(with_phases: Floats, at_random: Floats, tests: int) -> str:
-    """Return a clause, verb first, on the change of a quantity by phase effects; "" if it is too small.
+    """Return a clause on the change of a quantity, (R,), by phase effects; ``tests``: number of tests; "": too small.
 
     The arguments are the values of the quantity in packets with phase effects and with random times, (R,), and the
     number of simultaneous tests.

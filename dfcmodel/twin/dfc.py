@@ -26,7 +26,7 @@ class Feedback(NamedTuple):
 
 
 def begin(plan: TwinPlan, p: Any) -> Feedback:
-    """Return the state before the first feedback: every node has (link rate, 0) as feedback.
+    """Return the state before the first feedback by parameters ``p``: every node has (link rate, 0) as feedback.
 
     A host whose clock has not ticked before its flow starts sends at the link rate until then.
     """

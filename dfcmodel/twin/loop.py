@@ -18,7 +18,7 @@ __all__ = ["QueueRecords", "compile_loop"]
 
 
 class QueueRecords(NamedTuple):
-    """Records of a run, one row per sample, as JAX arrays.
+    """Records of a run by flow, or by queue for ``queued`` and ``lost``, one row per sample, as JAX arrays.
 
     ``efficiency`` (T, F); ``queued`` packets at the ends of the intervals (T, C); ``backlog`` at the
     hosts (T, F); ``lost`` per interval (T, C); ``delivered`` to the receivers, cumulative, (T, F).
@@ -57,7 +57,7 @@ def compile_loop() -> Callable[[Shape, TwinPlan, Any], QueueRecords]:
 
 
 def simulate(shape: Shape, plan: TwinPlan, p: Any) -> QueueRecords:
-    """Run all steps from an empty network and return the records of the samples."""
+    """Run all steps from an empty network with parameters ``p`` and return the records of the samples."""
     import jax
     import jax.numpy as jnp
 
@@ -104,7 +104,7 @@ def simulate(shape: Shape, plan: TwinPlan, p: Any) -> QueueRecords:
 
 
 def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State, Any]:
-    """Return the state after step k, and the packets dropped in it by queue, (C,)."""
+    """Return the state after step k from state ``s`` by parameters ``p``, and the step's drops by queue, (C,)."""
     import jax.numpy as jnp
 
     rate = of_all_links(plan, p.link_rate) * plan.step
@@ -168,7 +168,7 @@ def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State,
 
 
 def _arrivals(sent: Any, lag: Any, part: Any, k: Any) -> Any:
-    """Return the arrivals in step k by queue: packets sent ``lag`` steps ago, ``part`` of them a step earlier."""
+    """Return the arrivals in step k by queue, (C,): sent ``lag`` steps before, the fraction ``part`` a step earlier."""
     size, columns = len(sent), np.arange(sent.shape[1])
     current, previous = sent[(k - lag) % size, columns], sent[(k - lag - 1) % size, columns]
     return current + part * (previous - current)

@@ -212,7 +212,7 @@ def _delay_in_steps(link: Any, step: float) -> float:
 
 
 def _phases(scenario: Scenario, periods: Ints, entry: Ints, seed: int, phases: ArrayLike | None) -> tuple[Ints, Ints]:
-    """Return the feedback phases of nodes, (L,), and of shaped hosts, (F,), in steps."""
+    """Return the feedback phases of links' target nodes, (L,), and of shaped hosts, (F,), in steps, given or drawn."""
     links, first = scenario.links, periods[entry]
     if phases is not None:
         periods_of: dict[Any, int] = {}
@@ -234,7 +234,7 @@ def _phases(scenario: Scenario, periods: Ints, entry: Ints, seed: int, phases: A
 
 
 def _pauses(scenario: Scenario, delay: Floats, step: float) -> dict[str, Any]:
-    """Return the pairs of pausing and paused links or hosts with the delays in steps, by field of `TwinPlan`."""
+    """Return pairs of a pausing link and a paused link (host: L + flow) with delays, steps, by field of `TwinPlan`."""
     rows = []
     for n, link in enumerate(scenario.links):
         rule: Any = link.discipline

@@ -73,7 +73,7 @@ class Merits(NamedTuple):
 
 
 class TwinRun(NamedTuple):
-    """Records of a run, one row per sample, as JAX arrays.
+    """Records of a run by flow, or by flow and link for ``queued`` and ``lost``, one row per sample, as JAX arrays.
 
     ``efficiency`` (T, F); ``queued`` packets at the ends of the intervals (T, F, L); ``backlog`` at
     the hosts (T, F); ``lost`` per interval (T, F, L); ``delivered`` to the receivers, cumulative,

@@ -135,7 +135,7 @@ def _flag(flow: Flow, number: int, ack: bool) -> str:
 
 
 class _Kind(NamedTuple):
-    """Packets whose headers differ only in numbers: data or ACKs of flow f, with ``edges`` of SACK blocks."""
+    """Packets whose headers differ only in numbers: data or ACKs of flow f; ``edges``: number of SACK edges."""
 
     f: int
     ack: bool

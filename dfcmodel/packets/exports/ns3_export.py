@@ -269,7 +269,7 @@ def _flow(plan: PacketPlan, nodes: dict[Any, int], f: int) -> str:
 
 
 def _check_sender(plan: PacketPlan, f: int, size: int) -> None:
-    """Raise ValueError for a recovery, a window or a handshake that ns-3's sender does not have."""
+    """Raise ValueError for a recovery, a window or a handshake of flow f that ns-3's sender does not have."""
     flow, recovery = plan.scenario.flows[f], plan.recoveries[f]
     if recovery not in ("newreno", "sack"):
         msg = 'ns-3 has "newreno" and "sack" (its PRR is not RFC 6937): use Packets(recovery=...)'
