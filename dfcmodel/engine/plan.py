@@ -328,7 +328,7 @@ def _number_queues(
 
 
 def _delay_in_steps(link: Link, h: float) -> float:
-    """Return a link's delay in steps; a whole number with DFC, whose feedback period it is."""
+    """Return a link's delay in steps of h s; a whole number with DFC, whose feedback period it is."""
     if link.discipline.diffuses:
         return steps_of_delay(f"delay of link {link.name}", link.delay, h)
     return link.delay / h
@@ -381,7 +381,7 @@ def queue_types(scenario: Scenario) -> list[int | None]:
 
 
 def never_queues(scenario: Scenario, n: int) -> bool:
-    """Return whether a FIFO link can never queue: it is no slower than all links that feed it together.
+    """Return whether FIFO link n can never queue: it is no slower than all links that feed it together.
 
     Links that a host feeds are kept: packets enter the network at them.
     """

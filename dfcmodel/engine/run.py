@@ -274,7 +274,7 @@ def _delay_changes(plan: FluidPlan, steps: int) -> dict[int, dict[int, float]]:
 
 
 def _transit_steps(queue: DelayedQueue, h: float, steps: int) -> list[tuple[int, float]]:
-    """Return (step, steps to the next queue from then on) of a queue with a delay trace, in order."""
+    """Return (step, steps to the next queue from then on) of a queue with a delay trace, in order; ``h``: step, s."""
     delays: dict[int, float] = {0: 0.0}
     for start, delay in _trace_values(queue.trace, queue.trace.delays, (steps + queue.steps) * h):
         delays[max(0, round(start / h - queue.steps))] = delay

@@ -176,7 +176,7 @@ def _set_state(row: Any, rule: Any, state: Any) -> None:
 
 
 def emission_memory(scenario: Scenario, base: int, h: float) -> int:
-    """Return the steps, a power of 2, for which emissions are stored: ``base`` and four times the queueing delay."""
+    """Return the steps of h s, a power of 2, to store emissions for: ``base`` and four times the queueing delay."""
     buffers = [scenario.room_of(n) for n in range(len(scenario.links))]
     windows = np.where(scenario.table.of_kind(WindowRule), scenario.table.numbers("max_window"), np.inf)
     full = float((np.minimum(windows, scenario.on_path(buffers)) / scenario.slowest_rates).max())
@@ -185,7 +185,7 @@ def emission_memory(scenario: Scenario, base: int, h: float) -> int:
 
 
 def _in_steps(times: Any, h: float) -> Any:
-    """Return times in steps as floats, whole numbers if only rounding errors differ from them."""
+    """Return times, s, in steps of h s as floats, whole numbers if only rounding errors differ from them."""
     steps = np.asarray(times, dtype=float) / h
     nearest = np.round(steps)
     return np.where(np.abs(steps - nearest) < START_TOLERANCE, nearest, steps)

@@ -827,7 +827,7 @@ class Flows(Sequence[Flow]):
     def __getitem__(self, f: slice) -> tuple[Flow, ...]: ...
 
     def __getitem__(self, f: Any) -> Any:
-        """Return a flow, or a tuple of flows for a slice."""
+        """Return flow f, or a tuple of flows for a slice."""
         if isinstance(f, slice):
             return tuple(self[n] for n in range(*f.indices(len(self))))
         count = len(self)

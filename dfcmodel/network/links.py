@@ -277,7 +277,7 @@ class Links(Sequence[Link]):
     def __getitem__(self, n: slice) -> tuple[Link, ...]: ...
 
     def __getitem__(self, n: Any) -> Any:
-        """Return a link, or a tuple of links for a slice."""
+        """Return link n, or a tuple of links for a slice."""
         if isinstance(n, slice):
             return tuple(map(self.__getitem__, range(*n.indices(len(self)))))
         link = self._made[n]

@@ -635,7 +635,7 @@ class Ingresses(RoutedFlows):
         return is_suspect
 
     def _check_classes(self, n: int, rule: ByClass) -> None:
-        """Raise ValueError for feeders that cannot pause a class, unlike rules counted together, or too large rooms."""
+        """Raise ValueError at link n for feeders that cannot pause a class, unlike grouped rules or too large rooms."""
         link = self.links[n]
         for u, feeder_classes in self._feed_classes.get(n, {}).items():
             lossless = feeder_classes & set(rule.classes)

@@ -190,7 +190,7 @@ class Ports(Sequence[Port]):
     def __getitem__(self, p: slice) -> tuple[Port, ...]: ...
 
     def __getitem__(self, p: Any) -> Any:
-        """Return a port, or several."""
+        """Return port p, or several for a slice."""
         if isinstance(p, slice):
             return tuple(map(self.__getitem__, range(*p.indices(len(self)))))
         n = range(len(self))[p]

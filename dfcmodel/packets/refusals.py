@@ -470,7 +470,7 @@ def check_rate(scenario: Scenario, f: int, rate: float, now: float, window: floa
 
 
 def check_arrival(scenario: Scenario, f: int, arrival: tuple[float, float], now: float, is_first: bool) -> None:
-    """Raise ArithmeticError for an arrival, (time to it, packets), that is no valid time or number.
+    """Raise ArithmeticError for flow f's arrival, (time to it, packets), that is no valid time or number.
 
     Parameters
     ----------
@@ -494,7 +494,7 @@ def check_arrival(scenario: Scenario, f: int, arrival: tuple[float, float], now:
 
 
 def refuse_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple[str, str, float]) -> None:
-    """Raise ArithmeticError for a value that a switch program returned: NaN, no flag (0 or 1) or no queue.
+    """Raise ArithmeticError for a value that a switch program at port p returned: NaN, no flag (0 or 1) or no queue.
 
     Parameters
     ----------
@@ -521,7 +521,7 @@ def refuse_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple
 
 
 def refuse_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str, str, float]) -> None:
-    """Raise ArithmeticError for a value that a link's law returned: a message that is NaN, or no flag (0 or 1).
+    """Raise ArithmeticError for a value that the law of port p returned: a message that is NaN, or no flag (0 or 1).
 
     Parameters
     ----------
@@ -541,7 +541,7 @@ def refuse_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str
 
 
 def refuse_element(plan: PacketPlan, k: int, now: float, returned: tuple[str, float]) -> None:
-    """Raise ArithmeticError for a value that an element of a path returned out of its range.
+    """Raise ArithmeticError for a value that element k of a path returned out of its range.
 
     Parameters
     ----------

@@ -203,12 +203,12 @@ def _reference_sample(run: Records) -> int:
 
 
 def _link_order(n: int) -> tuple[bool, int]:
-    """Return a sort key for links: access links (-1 - flow) come last."""
+    """Return a sort key for link n: access links (-1 - flow) come last."""
     return n < 0, abs(n)
 
 
 def link_name(run: Records, n: int) -> str:
-    """Return the name of a link, or of the access link of a host (-1 - flow)."""
+    """Return the name of link n, or of the access link of a host (-1 - flow)."""
     scenario = run.scenario
     return scenario.links[n].name if n >= 0 else f"host of {scenario.flows[-1 - n].name}"
 

@@ -63,7 +63,7 @@ def pacing_gains(run: Observation) -> list[Check]:
 
 
 def _pacing_over_bandwidth(run: Observation, n: int) -> float:
-    """Return the pacing rate over the bandwidth less 1 % (Sect. 5.6.2) at a sample."""
+    """Return the pacing rate over the bandwidth less 1 % (Sect. 5.6.2) at sample n."""
     bandwidth = 0.99 * min(run.max_bw[n], run.bw_shortterm[n])
     return float(run.pacing_rate[n] / bandwidth) if bandwidth > 0.0 else math.inf
 
@@ -142,7 +142,7 @@ def rounds(run: Observation) -> list[Check]:
 
 
 def _counted(run: Observation, counts: NDArray[np.float64], n: int) -> str:
-    """Return the round trips counted from a sample on, as a text."""
+    """Return the round trips counted from sample n on, as a text."""
     return f"{counts[n]:.0f} from {run.time[n]:.2f} s on"
 
 

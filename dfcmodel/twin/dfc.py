@@ -39,7 +39,7 @@ def begin(plan: TwinPlan, p: Any) -> Feedback:
 
 
 def exchange_feedback(plan: TwinPlan, p: Any, state: Feedback, queue: Any, k: Any) -> tuple[Feedback, Any]:
-    """Return the state of DFC after step k (eqs. 1-5, 9, 13) by queues (C,), and hosts' service, (F,), packets."""
+    """Return DFC's state after step k by parameters p and queues (C,), and the hosts' service, packets, (F,)."""
     import jax.numpy as jnp
 
     h = plan.step

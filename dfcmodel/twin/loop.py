@@ -189,7 +189,7 @@ def _smaller(x: Any, y: Any) -> Any:
 
 
 def _window(plan: TwinPlan, p: Any, window: Any, acked: Any) -> Any:
-    """Return the windows, (F,), after ``acked`` packets: slow start up to the threshold, then AIMD."""
+    """Return the windows, (F,), after ``acked`` packets, by parameters p: slow start up to the threshold, then AIMD."""
     import jax.numpy as jnp
 
     room = _smaller(p.slow_start_threshold, p.max_window) - window

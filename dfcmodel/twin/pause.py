@@ -34,7 +34,7 @@ def begin(plan: TwinPlan, shape: Shape) -> Paused:
 
 
 def reductions(plan: TwinPlan, p: Any, s: Paused, k: Any) -> tuple[Any, Any]:
-    """Return the packets that pauses prevent in step k from being sent, of links, (L,), and of hosts, (F,)."""
+    """Return the packets that pauses keep from being sent in step k by parameters p: of links, (L,), hosts, (F,)."""
     import jax
     import jax.numpy as jnp
 
@@ -55,7 +55,7 @@ def reductions(plan: TwinPlan, p: Any, s: Paused, k: Any) -> tuple[Any, Any]:
 
 
 def update(p: Any, s: Paused, backlog: Any, k: Any) -> Paused:
-    """Return the state of pauses after step k; ``backlog`` are packets at each link, (L,)."""
+    """Return the state of pauses after step k by parameters p; ``backlog`` are packets at each link, (L,)."""
     import jax.numpy as jnp
 
     rise = backlog - s.backlog

@@ -45,7 +45,7 @@ def next_random(seed: Any) -> float:
 
 @compiled
 def head_delay(link: Any, h: float, bands: Any, order: Any) -> float:
-    """Return the waiting time of the packet at the head of a link's managed queues, s, their minimum; 0 if empty."""
+    """Return the wait of the packet at the head of a link's managed queues, s, their minimum; 0: empty; ``h``: step."""
     delay = math.inf
     mask = order.rows.shape[0] - 1
     for b in range(link.first_managed, link.end_managed):

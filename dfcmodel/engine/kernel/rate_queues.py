@@ -57,7 +57,7 @@ def serve_pairs(block: Any, queues: Any, from_wire: Any, to_wire: Any, quantum: 
 
 @inlined
 def serve_buffer(block: Any, k: int, queues: Any, from_wire: Any, wire: Any, quantum: float) -> bool:
-    """Serve the rows of ``queues`` in the buffer of ``block``, with any lags; return whether it exceeds its peak."""
+    """Serve the rows of ``queues`` in ``block``'s buffer in step k, any lags; return whether it exceeds its peak."""
     total = 0.0
     for c in range(block.first, block.end):
         to_wire = wire[(k + queues[c].lag) & (wire.shape[0] - 1)]
@@ -84,7 +84,7 @@ def record_peaks(block: Any, queues: Any, links: Any, overflowing: Any, n_overfl
 
 @inlined
 def serve_blocks(k: int, quantum: float, net: Any, blocks: Any, overflowing: Any) -> int:
-    """Serve all queues with service rates of their own; list overflowing links in ``overflowing``; return how many.
+    """Serve queues with service rates of their own in step k; list overflowing links in ``overflowing``; return count.
 
     Peaks are compared in the loops of service, and recorded, which is rare, in a separate loop.
     """

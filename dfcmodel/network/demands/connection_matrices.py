@@ -280,7 +280,7 @@ def _trigger(n: int, words: list[str]) -> tuple[int, _Trigger]:
 
 
 def _trigger_number(n: int, name: str, word: str) -> int:
-    """Return a trigger's number from a word; ValueError for 0, which means no trigger in htsim."""
+    """Return a trigger's number from a word of line n; ValueError for 0, which means no trigger in htsim."""
     number = parse_whole_number(n, name, word)
     if not number:
         raise ValueError(f"line {n}: {name} 0: must be at least 1, in htsim 0 is no trigger")

@@ -354,7 +354,7 @@ def enqueue_ranked(world: Any, u: int, e: int, busy: bool) -> bool:
 
 @compiled
 def enqueue_by_law(world: Any, u: int, e: int, cause: int) -> bool:
-    """Drop packet e (``cause`` >= 0, or no room) or queue it under link laws; return True: it must be sent at once.
+    """Drop packet e (``cause`` >= 0, or no room) or queue it at port u under link laws; return True: send it at once.
 
     ``cause``: why it is dropped; -1: it is not, if there is room.
     """
@@ -442,7 +442,7 @@ def apply_on_leaving(world: Any, u: int, e: int, time: float) -> bool:
 
 @compiled
 def process_message(world: Any, u: int, e: int, time: float) -> bool:
-    """Process event e, not a packet, at a port with lanes; return whether a packet may leave because of it."""
+    """Process event e, not a packet, at port u with lanes; return whether a packet may leave because of it."""
     net, records = world.net, world.records
     port = net.port[u]
     number = net.packet[e].number
@@ -471,7 +471,7 @@ def process_message(world: Any, u: int, e: int, time: float) -> bool:
 
 @inlined
 def enqueue(world: Any, u: int, e: int) -> bool:
-    """Drop or queue arriving packet e at a port with lanes; return True if it must be sent at once instead."""
+    """Drop or queue arriving packet e at port u with lanes; return True if it must be sent at once instead."""
     net, records = world.net, world.records
     port = net.port[u]
     it = net.packet[e]

@@ -19,7 +19,7 @@ __all__ = ["receive", "receive_fast_path", "time_of_emission"]
 
 @inlined
 def time_of_emission(flow: Any, f: int, k: int, emitted: Any) -> Any:
-    """Return the step, with a fraction, in which a flow's last received packet was sent, and move ``sent_before``.
+    """Return the step, with a fraction, in which flow f's last packet received by step k left; move ``sent_before``.
 
     ``emitted[:, f]``, a ring, holds the packets emitted by flow f up to a step. A packet older than the ring gets the
     age of the ring. Positions of successive calls do not decrease.

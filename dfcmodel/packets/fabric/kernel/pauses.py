@@ -102,7 +102,7 @@ def count_departure(net: Any, records: Any, k: int, n_bytes: float, time: float,
 
 @inlined
 def add_change(net: Any, k: int, more: float, time: float, key: int) -> None:
-    """Record a change of a shared ingress in bytes, to be counted at the end of the window."""
+    """Record a change of ingress k, shared, by ``more`` bytes, to be counted at the end of the window."""
     row = net.ingress[k]
     counters = net.counters
     n = counters[CHANGES]

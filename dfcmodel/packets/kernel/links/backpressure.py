@@ -92,7 +92,7 @@ def review_flow(net: Any, records: Any, u: int, c: int, now: float) -> None:
 
 @compiled
 def enqueue_flow(world: Any, u: int, e: int, cause: int) -> bool:
-    """Drop packet e (``cause`` >= 0, or no room) or queue it at a BFC port; return True: it must be sent at once.
+    """Drop packet e (``cause`` >= 0, or no room) or queue it at BFC port u; return True: it must be sent at once.
 
     ``cause``: why it is dropped; -1: it is not, if there is room.
     """

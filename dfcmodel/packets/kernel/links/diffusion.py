@@ -150,7 +150,7 @@ def process_feedback(net: Any, p: int, e: int) -> None:
 
 @inlined
 def begin_of(net: Any, p: int) -> float:
-    """Return the earliest time, s, at which a DFC port can send its next packet; inf if its lanes are empty."""
+    """Return the earliest time, s, at which DFC port p can send its next packet; inf if its lanes are empty."""
     port = net.port[p]
     least = math.inf
     for c in range(port.lane, port.lane + port.lanes):
@@ -161,7 +161,7 @@ def begin_of(net: Any, p: int) -> float:
 
 @inlined
 def enter_rated(net: Any, p: int, c: int, e: int) -> None:
-    """Append packet e to lane c of a DFC port; if the lane was not active, activate it and set the port's rates."""
+    """Append packet e to lane c of DFC port p; if the lane was not active, activate it and set the port's rates."""
     packet = net.packet
     time = packet[e].time
     it = net.lane[c]
@@ -198,7 +198,7 @@ def largest_credit(net: Any, p: int, time: float) -> int:
 
 @inlined
 def take_rated(net: Any, p: int, c: int, time: float) -> int:
-    """Remove the first packet from lane c of a DFC port, take 1 from the credit, and return the packet's row.
+    """Remove the first packet from lane c of DFC port p, take 1 from the credit, and return the packet's row.
 
     When the next one may leave is not said where there is none: that is known when it comes.
     """

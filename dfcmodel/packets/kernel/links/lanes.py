@@ -100,7 +100,7 @@ def record_left(net: Any, records: Any) -> None:
 
 @inlined
 def place_of_arrival(net: Any, u: int, e: int, time: float) -> int:
-    """Return AT_ONCE, WAITS or OVERFLOWS (buffer full) for packet e as it arrives at a port with lanes."""
+    """Return AT_ONCE, WAITS or OVERFLOWS (buffer full) for packet e as it arrives at port u, which has lanes."""
     port = net.port[u]
     hop = net.hop[int64(net.packet[e].hop)]
     if port.by_turns == BY_CLASS:
@@ -152,7 +152,7 @@ def discard(world: Any, p: int, e: int, time: float, cause: int) -> None:
 
 @inlined
 def longest_lane(net: Any, p: int) -> int:
-    """Return the longest lane, in the buffer's unit, of the lowest priority that has packets; -1 if all are empty."""
+    """Return port p's longest lane, in the buffer's unit, of the lowest priority that has packets; -1: all empty."""
     lane = net.lane
     port = net.port[p]
     for level in range(port.levels - 1, -1, -1):
@@ -250,7 +250,7 @@ def leave_lane(net: Any, p: int, level: int, time: float) -> int:
 
 @compiled
 def dequeue_ranked(world: Any, p: int, time: float) -> int:
-    """Remove the next packet of a port with a switch program and return its row; -1 if the program dropped all."""
+    """Remove the next packet of port p, with a switch program, and return its row; -1 if the program dropped all."""
     net, senders, records = world
     w = net.program[p]
     port = net.port[p]
@@ -281,7 +281,7 @@ def dequeue_ranked(world: Any, p: int, time: float) -> int:
 
 @compiled
 def dequeue_coupled(world: Any, p: int, time: float) -> int:
-    """Remove the next packet of a port with DualPI2 and return its row; -1 if DualPI2 dropped all."""
+    """Remove the next packet of port p, with DualPI2, and return its row; -1 if DualPI2 dropped all."""
     net, senders = world.net, world.senders
     packet, port = net.packet, net.port[p]
     while port.waiting > 0:

@@ -171,7 +171,7 @@ def count_at_ingress(net: Any, u: int, e: int, now: float) -> None:
 
 @compiled
 def count_refused(net: Any, u: int, e: int, now: float) -> None:
-    """Report a packet dropped on arrival to the law of its link as an arrival that leaves at once."""
+    """Report packet e, dropped on arrival, to the law of link u as an arrival that leaves at once."""
     k = int64(net.hop[int64(net.packet[e].hop)].ingress)
     if k >= 0:
         change_held(net, u, k, e, 1, now)

@@ -91,7 +91,7 @@ def begin_pauses(net: Any, records: Any, p: int, time: float) -> None:
 
 @compiled
 def renew(net: Any, records: Any, p: int, e: int) -> None:
-    """At event e, the end of a timed pause: renew it if the queue is above the low threshold, otherwise resume."""
+    """At event e, the end of port p's timed pause: renew it if the queue is above the low threshold, else resume."""
     port = net.port[p]
     time = net.packet[e].time
     k = int64(net.packet[e].hop)
@@ -128,7 +128,7 @@ def send_pauses(net: Any, records: Any, p: int, time: float) -> None:
 
 @inlined
 def count_class(net: Any, records: Any, p: int, e: int, more: int, time: float) -> None:
-    """Count packet e as it enters (more 1) or leaves (-1) its class's lane; send a PFC message at a threshold.
+    """Count packet e as it enters (more 1) or leaves (-1) its lane at port p; send a PFC message at a threshold.
 
     Packets of the control class are not counted.
     """
@@ -162,7 +162,7 @@ def count_excess(net: Any, k: int, packets: float) -> None:
 
 @inlined
 def stop_lane(net: Any, p: int, c: int, more: int) -> None:
-    """Change the number of ports that pause lane c by ``more``, 1 or -1; move its packets between waiting and held."""
+    """Change the number of ports that pause lane c of p by ``more``, +-1; move its packets between waiting and held."""
     lane = net.lane
     port = net.port[p]
     before = lane[c].paused

@@ -124,7 +124,7 @@ def departs_first(net: Any, senders: Any, e: int, spent: float) -> bool:
 
 @inlined
 def count_waiting(net: Any, senders: Any, p: int, e: int, time: float) -> int:
-    """Return how many packets wait at a port without lanes when packet e arrives; forget starts before that.
+    """Return how many packets wait at port p, without lanes, when packet e arrives; forget starts before that.
 
     The start of the last one's transmission stands in ``begun``, those before it in the ring of start times.
     """
@@ -152,7 +152,7 @@ def count_waiting(net: Any, senders: Any, p: int, e: int, time: float) -> int:
 
 @inlined
 def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
-    """Decide on packet e at a port without lanes: loss, RED, room; return how many wait before it; -1 - cause: drop."""
+    """Decide on packet e at port p without lanes: loss, RED, room; return how many wait before it; -1 - cause: drop."""
     port = net.port[p]
     f = int64(net.packet[e].flow)
     if (
@@ -179,7 +179,7 @@ def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
 
 @inlined
 def enter_ring(net: Any, records: Any, h: int, p: int, queued: int, time: float) -> None:
-    """Queue the arriving packet at a port without lanes, behind ``queued`` others, and record its wait at hop h."""
+    """Queue the arriving packet at port p, without lanes, behind ``queued`` others, and record its wait at hop h."""
     rows = len(records.lost) - 1
     port = net.port[p]
     start = port.free

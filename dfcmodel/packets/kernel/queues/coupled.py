@@ -64,7 +64,7 @@ def update_coupled(net: Any, p: int, now: float) -> None:
 
 @compiled
 def choose_queue(net: Any, p: int) -> int:
-    """Return the DualPI2 queue that sends next, SCALABLE, or CLASSIC if alone or its share is due; update credit."""
+    """Return port p's DualPI2 queue to send next, SCALABLE, or CLASSIC if alone or its share is due; update credit."""
     lane = net.lane
     c = net.control[p]
     first = net.port[p].lane

@@ -87,7 +87,7 @@ def join_queue(net: Any, p: int, e: int) -> None:
 
 @compiled
 def queue_in_turn(net: Any, p: int) -> int:
-    """Return the row of the first packet, left in place, of the queue in turn; write the queue for the program."""
+    """Return the row of the first packet, left in place, of port p's queue in turn; write the queue for the program."""
     c = int64(net.lane[net.port[p].lane].first)
     net.program[p].queue = float(c - net.port[p].lane)
     return int64(net.lane[c].head)
@@ -95,7 +95,7 @@ def queue_in_turn(net: Any, p: int) -> int:
 
 @compiled
 def next_turn(net: Any, p: int) -> None:
-    """End the turn of the first queue: give it the new rank that the program set, and insert it by that rank."""
+    """End the turn of port p's first queue: give it the new rank that the program set, and insert it by that rank."""
     w = net.program[p]
     c = int64(net.lane[net.port[p].lane].first)
     leave_turns(net, p, c)

@@ -49,7 +49,7 @@ def must_wait(net: Any, senders: Any, f: int) -> bool:
 
 @compiled
 def pace(senders: Any, f: int, forced: bool) -> bool:
-    """Set the time of flow f's next packet by its pacing rate; return whether that packet needs no further wait."""
+    """Set the time of flow f's next packet by its pacing rate; return False, or ``forced`` if it is not paced."""
     s = senders.flow[f]
     if s.paced == 0:
         return forced
@@ -83,7 +83,7 @@ def segment_of(senders: Any, f: int) -> int:
 
 @compiled
 def send_paced(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
-    """Send new packets of flow f up to the window, each when it is due; ``burst`` 0: no limit on their number."""
+    """Send new packets of flow f up to the window when due, the first at once if ``forced``; ``burst`` 0: no limit."""
     s = senders.flow[f]
     window = min(int(min(s.cwnd, s.most)) + int(s.inflation), int(s.most))
     sent = 0
@@ -121,7 +121,7 @@ def next_retransmission(senders: Any, f: int) -> int:
 
 @compiled
 def send_by_pipe(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
-    """Send up to the window, in recovery up to the pipe limit, lost packets first (RFC 6675, NextSeg rules 1 and 2).
+    """Send flow f's packets up to window or pipe, lost ones first (RFC 6675, NextSeg 1, 2); ``burst`` 0: no limit.
 
     With a rule of deliveries and a recovery by time the window limits packets in flight outside of recovery as well.
     """

@@ -65,7 +65,7 @@ def should_defer(net: Any, senders: Any, f: int, room: int, segment_size: int) -
 
 @compiled
 def send_segments(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
-    """Send new packets of flow f up to its window in segments; ``burst``: maximum number of packets, 0: no limit."""
+    """Send new packets of flow f up to the window in segments, when due or ``forced``; ``burst`` 0: no limit."""
     s = senders.flow[f]
     window = min(int64(min(s.cwnd, s.most)) + int64(s.inflation), int64(s.most))
     segment_size = segment_of(senders, f)

@@ -62,7 +62,7 @@ UNLIMITED = 1e9  # packets; a larger burst is unlimited
 
 @inlined
 def send_window(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
-    """Send new packets of flow f up to its window, with jitter each after a random delay; ``burst`` 0: no limit."""
+    """Send new packets of flow f up to the window, with jitter later unless ``forced``; ``burst`` 0: no limit."""
     clock = senders.clock
     s = senders.flow[f]
     window = min(int(min(s.cwnd, s.most)) + int(s.inflation), int(s.most))
