@@ -278,7 +278,7 @@ def _check_telemetry(scenario: Scenario) -> None:
 
 
 def _check_laws(scenario: Scenario) -> None:
-    """Raise ValueError for a link under a law whose feeder has another discipline or is no interface."""
+    """Raise ValueError for a room below a packet, or a link under a law whose feeder has another or is no interface."""
     if not any(isinstance(link.discipline, LinkLaw) for link in scenario.link_table.kinds):
         return
     under = scenario.by_link(lambda link: isinstance(link.discipline, LinkLaw))

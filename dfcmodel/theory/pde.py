@@ -108,7 +108,7 @@ class Density(Result):
 
     @property
     def status(self) -> Status:
-        """CONVERGED if every number of the density is finite."""
+        """CONVERGED if every number of the density is finite, otherwise NOT_FINITE."""
         return Status.CONVERGED if np.all(np.isfinite(self.density)) else Status.NOT_FINITE
 
     @property

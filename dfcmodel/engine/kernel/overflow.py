@@ -199,7 +199,7 @@ def drop_from_queues(link: Any, first: int, end: int, step: Any, sharing: Any) -
 
 @inlined
 def drop_tail(i: int, step: Any, sharing: Any) -> None:
-    """Drop arrivals of the step at link i beyond its buffer, or beyond the buffers of its flows."""
+    """Drop arrivals of the step at link i beyond its buffer or its flows' buffers; update its backlog and arrivals."""
     link, bands = sharing.net.links[i], sharing.bands
     if link.kind != PER_FLOW_RATE:
         if link.shared == 1:

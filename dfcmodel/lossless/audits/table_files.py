@@ -175,7 +175,7 @@ def _lookup(text: str) -> TableContent:
 
 
 def _check_sizes(row: DraftRow) -> None:
-    """Raise ValueError for sizes below a frame's, which come from a number split at a blank or unit."""
+    """Raise ValueError for sizes above 0 but below a frame's, which come from a number split at a blank or unit."""
     for name in ("size", "xon", "xoff"):
         if 0 < (getattr(row, name) or 0) < SMALLEST_FRAME:
             raise ValueError(

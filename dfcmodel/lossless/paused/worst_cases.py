@@ -104,7 +104,7 @@ def largest_drain(link: PausedLink, window: int) -> Burst:
 
 
 def _equal_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return the largest burst of frames of ``lossless_mtu`` bytes within ``budget`` bytes."""
+    """Return the largest burst of ``lossless_mtu`` frames in ``budget`` bytes; ``head``: after part of a frame."""
     size, cells = link.lossless_mtu, link.cells_of(link.lossless_mtu)
     if not head:
         frames = budget // (size + link.overhead) + 1
@@ -118,7 +118,7 @@ def _equal_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 
 
 def _free_bytes(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return the largest burst in bytes of frames of any size within ``budget`` bytes."""
+    """Return the largest burst, bytes, of any frames in ``budget`` bytes; ``head``: after part of a crossing frame."""
     size = link.lossless_mtu
     max_between = max(0, -(-(budget - size * head) // (size + link.overhead)))
     candidates = []
@@ -137,7 +137,7 @@ def _free_bytes(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 
 
 def _free_cells(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return the largest burst in cells of frames of any allowed size within ``budget`` bytes.
+    """Return the largest burst, cells, of allowed frames in ``budget`` bytes; ``head``: after part of a frame.
 
     The smallest frames have ``v`` cells. Growing a frame to ``v + 1`` cells costs at most ``cell`` bytes, and
     every further cell of a frame or of the head costs ``cell`` bytes. For a fixed number of frames the

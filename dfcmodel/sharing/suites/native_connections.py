@@ -203,7 +203,7 @@ class NativeConnection(Connection):
         self._advance(self._clock + max(gap, 1e-9))
 
     def _advance(self, until: float) -> None:
-        """Set the clock of the rule, after the calls of `on_timer` that are due."""
+        """Set the rule's clock to ``until``, s, after the calls of `on_timer` that are due."""
         while True:
             due = 1e-9 * self._row.timer_ns if self._library.counts_nanoseconds else self._row.timer
             if not 0.0 < due <= until:
@@ -283,7 +283,7 @@ class NativeConnection(Connection):
             self._call("on_sent")
 
     def _send_compiled(self, count: int, step: float, allowed: int) -> int:
-        """Send up to ``count`` packets as `_send_one` does, by the compiled loop; return how many left."""
+        """Send up to ``count`` packets as `_send_one` does, by the compiled loop; return how many left; 0: no loop."""
         if not self._is_compiled:
             return 0
         current_call.number = self._number

@@ -42,7 +42,7 @@ def _bundled() -> dict[str, str]:
 
 
 def _observe(section: str, against: WindowRule, rule: WindowRule) -> Iterator[Observation]:
-    """Yield one observation: a section holds for ``rule``, or is contradicted for ``against`` as well."""
+    """Yield one truth: a section holds for ``rule``, or is contradicted for ``against`` too; NotJudged, Undecided."""
     verdict = _verdicts(rule)[section]
     if verdict.answer == "not judged":
         raise NotJudged(verdict.why)

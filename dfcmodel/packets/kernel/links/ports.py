@@ -62,7 +62,7 @@ def keep_packet(world: Any, p: int, e: int, came: float, sent: float, dropped: f
 
 @inlined
 def drop(world: Any, p: int, e: int, came: float, time: float, cause: int) -> None:
-    """Drop packet e, which arrived at port p at ``came``: record it by sample and cause, and free its row."""
+    """Drop packet e, which came to port p at ``came``, at ``time``, s: record it by sample and cause; free its row."""
     net, senders, records = world
     it = net.packet[e]
     s = senders.flow[it.flow]
