@@ -244,7 +244,7 @@ class Recorder:
         return state, control
 
     def wrap(self, function: int, address: int) -> Callable[[int, int, int], None]:
-        """Return a function that calls that of ``address`` and records the call as of ``function``, a number."""
+        """Return a function that calls the library at ``address`` and records calls as of ``function``, a number."""
         call, size = CALLBACK(address), ctypes.sizeof(Control)
         fields = {name: NATIVE_RULE.fields[name][1] - EVENT for name in ("acked_count", "packet")}  # type: ignore[index]
 
