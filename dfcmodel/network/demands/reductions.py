@@ -254,10 +254,10 @@ def _without_pieces(options: FlowOptions | None) -> dict[str, Any]:
 def _operation_flows(
     hosts: Iterable[Hashable], packets: int, exchange: Callable[[int], Messages], stated: dict[str, Any]
 ) -> Flows:
-    """Return the flows of an operation; ``exchange`` returns its messages, with sizes, for a number of hosts.
+    """Return the flows of ``exchange(number of hosts)``, an operation's messages; pop delay and starts of ``stated``.
 
     ``packets`` is only checked. ``stated``: source, links and routes, and the fields of `CollectiveOptions` without
-    pieces; delay and starts are removed.
+    pieces.
     """
     for name in ("after", "delays"):
         if name in stated:
