@@ -102,7 +102,7 @@ def law_signature_of(law: LinkLaw) -> Signature:
 
 
 def manager_events_of(signatures: tuple[Signature, ...], *, compiled: bool = True) -> Any:
-    """Return the events of queue managers, (managers,), at least one: addresses, or Python functions."""
+    """Return managers' events, (at least 1,): addresses; unless ``compiled``, Python functions of a link's record."""
     table = np.empty(max(1, len(signatures)), dtype=np.uint64 if compiled else object)
     table.fill(0)
     for n, signature in enumerate(signatures):
@@ -139,7 +139,7 @@ def program_events_of(signatures: tuple[Signature, ...]) -> Any:
 
 
 def element_events_of(signatures: tuple[Signature, ...]) -> Any:
-    """Return the address of `on_packet` of each element of paths, (elements,), at least one."""
+    """Return the address of `on_packet` of each element of paths, (at least 1,); 0 without elements."""
     table = np.zeros(max(1, len(signatures)), dtype=np.uint64)
     for n, signature in enumerate(signatures):
         table[n] = _callback(signature, "on_packet", PassingPacket._fields, floats=True).address
@@ -172,7 +172,7 @@ def _callback(
     where: Places = OF_STATE,
     floats: bool = False,
 ) -> Any:
-    """Return a function of a signature's class as a callback that reads and writes one record, ``w``.
+    """Return a class's function ``event`` as a callback on a record of floats, ``w``: state, parameters, ``inputs``.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def _callback(
 
 
 def _on_link(event: Callable[..., None]) -> Callable[..., None]:
-    """Return a function of a link's record: a manager's event, in plain Python, changes a list of its numbers."""
+    """Return a manager's event, a function that changes a list of numbers, as one that changes a link's record."""
 
     def apply(link: Any) -> None:
         numbers = [link.drop, link.mark, *link.state, *link.parameters, *link.seen]

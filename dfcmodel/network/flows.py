@@ -87,7 +87,7 @@ LONGEST_TRANSFER = 10**9
 
 
 def runs_at(features: str, levels: frozenset[str]) -> dict[str, Any]:
-    """Return metadata of an option of flows: ``features`` of it, and the levels that run it, not all of them."""
+    """Return metadata of an option of `Flow` that a level does not run: features in words, and the other levels."""
     return {"features": features, "levels": levels}
 
 
@@ -370,7 +370,7 @@ def check_option(option: str, label: str, value: Any) -> None:
 
 
 def check_window(option: str, label: str, value: Any) -> None:
-    """Raise TypeError or ValueError unless ``value``, packets, is in the range of an option in `WINDOWS`, or unset.
+    """Raise an error that begins with ``label`` unless ``value`` is in packets as in `WINDOWS`, or None if it may be.
 
     A window in bytes must have been converted to packets of the scenario. ``label`` names it.
     """
@@ -380,7 +380,7 @@ def check_window(option: str, label: str, value: Any) -> None:
 
 
 def _check_ttl(flow: Flow, of: str) -> None:
-    """Unroll the path of a flow with ``ttl``, in place; ValueError for another path that returns to a node."""
+    """Unroll the path of a flow with ``ttl``, in place; ValueError if it is invalid, or for a loop without ``ttl``."""
     if flow.ttl is None:
         if len(set(flow.path)) < len(flow.path):
             msg = "must not visit a node twice; a loop needs ttl, such as ttl=64"
@@ -535,7 +535,7 @@ def _check_handshake(flow: Flow, of: str) -> None:
 
 
 def _check_receiver(flow: Flow, of: str) -> None:
-    """Raise ValueError for an invalid receiver, one without a rate rule, or `Credited` without a receiver."""
+    """Raise ValueError for a receiver that is invalid or not for the source, and for `Credited` without a receiver."""
     receiver: object = flow.receiver
     if receiver is None:
         if isinstance(flow.source, Credited):
@@ -670,7 +670,7 @@ class ChosenPath(tuple[Hashable, ...]):  # a tuple of any length has no slots
 
     @classmethod
     def of(cls, nodes: Iterable[Hashable], choices: Choices, number: int) -> ChosenPath:
-        """Return a path with the choices and the number of its flow."""
+        """Return a path with the choices of its table and its flow's index among those of its pair of nodes."""
         path = cls(nodes)
         path.choices, path.number = choices, number
         return path
@@ -786,7 +786,7 @@ class Flows(Sequence[Flow]):
         return Flows.of(other) + self if isinstance(other, tuple) else NotImplemented
 
     def _predecessors(self, first: int) -> list[tuple[int, ...]]:
-        """Return the indices of each flow's predecessors, plus ``first``; ValueError for an unknown name."""
+        """Return the indices of each flow's predecessors, each plus ``first``; ValueError for an unknown name."""
         column = self.columns["after"]
         if not any(column.values):
             return [()] * len(self)
@@ -975,7 +975,7 @@ class Flows(Sequence[Flow]):
 
 
 def choose_together(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
-    """Return flows of several tables with paths chosen again as in one table, if all tables chose by equal rules."""
+    """Return flows in which tables that chose paths by equal rules choose again as one table; others are unchanged."""
     tables: dict[int, tuple[Choices, list[int]]] = {}
     for f, flow in enumerate(flows):
         if isinstance(flow.path, ChosenPath):
@@ -994,7 +994,7 @@ def choose_together(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
 
 
 def _choose_paths_again(flows: list[Flow], choices: Choices, tables: list[list[int]]) -> None:
-    """Replace, in place, chosen paths by the paths of one table; ``tables`` has the flows' indices by table."""
+    """Replace flows in the list by copies with paths chosen as in one table; ``tables``: indices of flows by table."""
     used: dict[tuple[Hashable, Hashable], int] = {}
     members: list[int] = []
     numbers_of_flows: list[int] = []
@@ -1028,7 +1028,7 @@ def _concatenate(first: Column, second: Column) -> Column:
 
 
 def _number_or_nan(value: Any) -> float:
-    """Return a value as a float; NaN if it is no number or too large."""
+    """Return a real number as a float; NaN for other values, strings included, and for integers too large."""
     try:
         return float(value) if isinstance(value, numbers.Real) else math.nan
     except OverflowError:

@@ -47,7 +47,7 @@ class Followers(NamedTuple):
         return np.repeat(np.arange(len(self.missing)), np.diff(self.begin))
 
     def times(self, starts: Floats) -> tuple[Floats, Floats]:
-        """Return pairs' times from the end of a flow to its follower's start, (E,), and earliest starts, (F,), s.
+        """Return times, s, from flows' ends to followers' starts, (E,), and earliest starts, (F,), by option ``start``.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class Followers(NamedTuple):
 
 
 def waits_of(table: Flows) -> tuple[Integers, Integers, Floats]:
-    """Return follower, predecessor and delay, s, of each pair of flows, in the order of the followers, (E,) each.
+    """Return follower, predecessor and delay, s (NaN: none), of distinct pairs in the order of followers, (E,) each.
 
     A delay is NaN for a flow without delays.
 

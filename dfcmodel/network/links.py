@@ -407,7 +407,7 @@ def links_from(
 
 
 def _between(kind: Link, source: Node, target: Node) -> Link:
-    """Return a link of a kind between two nodes, built without validation."""
+    """Return a copy of the link ``kind`` between two other nodes, without validation."""
     link = object.__new__(Link)
     link.__dict__.update(kind.__dict__, source=source, target=target)
     return link
@@ -641,7 +641,7 @@ class Routes(Sequence[tuple[int, ...]]):
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     def link_of_minimum(self, values: NDArray[Any]) -> Integers:
-        """Return the link (or port) on each route at which ``values`` is least, the first of equals, shape (F,).
+        """Return the link on each route at which ``values``, one per link, is least, the first of equals, shape (F,).
 
         ``values`` has a value for each possible entry, such as the rates of all links.
 

@@ -206,7 +206,7 @@ class RoutedFlows(Described):
         return sums.astype(np.float64)
 
     def base_rtt(self, flow: Flow) -> float:
-        """Return a flow's round-trip propagation delay, s, with an access link as long as its first link.
+        """Return a flow's round-trip propagation delay, s; an access link, if it has one, is as long as its first link.
 
         A flow that enters at once (`enters_at_once`) has no access link.
         """
@@ -239,7 +239,7 @@ class RoutedFlows(Described):
         return np.asarray(self.base_rtts() + both * (access + self.on_path(spans)))
 
     def handshake_times(self) -> NDArray[np.float64]:
-        """Return the time from each flow's start to its first data, without queues, s, (F,): 0 or more.
+        """Return the time from each flow's start to its first data, without queues, s, (F,); 0 without a handshake.
 
         The round trip of a SYN and a SYN-ACK: propagation and transmission times, with the same rates and delays in
         both directions. 0 for flows without a handshake. The levels without packets start flows that much later.
@@ -264,7 +264,7 @@ class RoutedFlows(Described):
         return self.base_rtt(flow) + 2.0 * transmission
 
     def host_of(self, flow: Flow) -> str:
-        """Return how a flow's packets enter the network: "nic", "direct" or "shaped"; the default for ``host=None``.
+        """Return how a flow's packets enter the network, one of `HOSTS`; for ``host=None`` "nic" or "direct".
 
         Flows that begin at a host of a fabric, a node ``("host", n)`` of `with_hosts`, have ``"nic"``, and so have
         flows whose first link pauses; others have ``"direct"``. A first link with `DFC`, which reports a rate to its
@@ -360,7 +360,7 @@ class RoutedFlows(Described):
         return host == "direct" or (host == "nic" and self.path_index(flow)[0] in self.interfaces)
 
     def access_of(self, feeders: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return a copy of ``feeders`` (links, or -1 - flow) in which flows of one access link have one number.
+        """Return ``feeders`` (links, or -1 - flow) with -1 - first flow for all flows of an access link; maybe no copy.
 
         Flows with ``host="nic"`` whose first link is no interface share an access link, numbered by their first flow.
         """
@@ -844,7 +844,7 @@ class Scenario(Ingresses):
         object.__setattr__(self, "flows", changed)
 
     def _set_base_rtts(self) -> None:
-        """Set the longest base round-trip time of their flows, s, in rate rules that need it."""
+        """Set the longest round-trip time of their flows without queues, s, in rate rules that need it, in place."""
         column = self.table.columns["source"]
         if not any(map(needs_base_rtt, column.values)):
             return
@@ -934,7 +934,7 @@ def from_networkx(
     discipline: Discipline | None = None,
     shared: bool | None = None,
 ) -> tuple[Link, ...]:
-    """Return links from the edges of a directed graph, with defaults for attributes that edges lack.
+    """Return a link per edge of a directed graph, two of an undirected one, with defaults for missing attributes.
 
     Parameters
     ----------

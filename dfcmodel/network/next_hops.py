@@ -74,7 +74,7 @@ class NextHops:
         entropy: NDArray[np.int64],
         may_loop: Sequence[bool],
     ) -> list[tuple[Any, ...]]:
-        """Return the nodes of each of F paths; with ``may_loop``, a path ends at the first repeated node.
+        """Return the nodes of F paths; a path that repeats a node ends there where ``may_loop``, otherwise ValueError.
 
         Raises
         ------
@@ -85,7 +85,7 @@ class NextHops:
         return [self._path(n, *flow) for n, flow in enumerate(flows)]
 
     def _path(self, n: int, source: Any, target: Any, entropy: int, may_loop: bool) -> tuple[Any, ...]:
-        """Return the nodes of the path of flow n; with ``may_loop`` it ends at the first repeated node."""
+        """Return the nodes of flow n's path; if it repeats a node, it ends there with ``may_loop``, else ValueError."""
         path = {source: None}
         node = source
         while node != target:

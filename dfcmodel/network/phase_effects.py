@@ -50,7 +50,7 @@ LOSS_RATIO_LIMIT = 2.0
 
 
 class UnequalLosses(NamedTuple):
-    """A queue with unequal losses of identical flows: link, flows, and the smallest and largest loss ratio."""
+    """A queue with unequal losses of identical flows: link, flows, smallest and largest loss ratio by input link."""
 
     link: int
     flows: NDArray[np.int64]

@@ -38,7 +38,7 @@ the final fraction `LAST_PART` of the run."""
 def drop_rows(
     flow: NDArray[Any], link: NDArray[Any], ack: NDArray[Any], packets: NDArray[Any], first: NDArray[Any]
 ) -> Any:
-    """Return rows of `DROPPED`, by hop and cause, from columns (H,), and packets and first times, s, (H, causes).
+    """Return rows of `DROPPED` from columns (H,), without link -1, and packets and first times, s, (H, causes).
 
     Parameters
     ----------

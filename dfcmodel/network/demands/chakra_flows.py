@@ -178,7 +178,7 @@ class TraceFlows:
         return RankComputation(total, max(trailing.values(), default=0.0))
 
     def _process_node(self, rank: int, node: Node, waits: Waits) -> Iterator[tuple[int, int, Waits]]:
-        """Begin a node; yield the nodes that complete by that, as (rank, number, condition)."""
+        """Begin a node on condition ``waits``; yield the nodes that this completes, as (rank, number, condition)."""
         end = rank, node.number
         if end in self.operation:
             self.begun[end] = waits
@@ -194,7 +194,7 @@ class TraceFlows:
             yield (*end, waits)
 
     def _process_message(self, of: _Transfer, end: tuple[int, int]) -> Iterator[tuple[int, int, Waits]]:
-        """Begin an end of a message, the sender's with a new flow; yield completed (rank, number, condition)."""
+        """Begin a message's sending or receiving node, ``end``; yield completed (rank, number, condition)."""
         if end == of.sender:
             size = size_in_packets(max(1, of.size), self.packet_size)
             flow = self.flows.add(end[0], of.receiver[0], size, self.begun[end])
@@ -205,7 +205,7 @@ class TraceFlows:
             yield (*of.receiver, waits)
 
     def _process_operation(self, of: _Operation) -> Iterator[tuple[int, int, Waits]]:
-        """Add an operation's flows once all its ranks have begun it; yield its (rank, number, condition)."""
+        """Add an operation's flows if all ranks have begun it; yield (rank, number, condition) of each rank's node."""
         nodes = list(zip(of.ranks, of.nodes, strict=True))
         if not all(end in self.begun for end in nodes):
             return
@@ -219,7 +219,7 @@ class TraceFlows:
             yield (*end, after)
 
     def _messages(self, of: _Operation) -> tuple[Messages, PacketUnits]:
-        """Return the messages of an operation, in packets, and one of its packets with its bytes."""
+        """Return the messages of an operation, in packets, and the bytes of one of its packets, as `PacketUnits`."""
         N = len(of.ranks)
         if of.kind == Collective.ALL_TO_ALL:
             packets = math.ceil(of.size / N / self.packet_size)
@@ -301,7 +301,7 @@ class TraceFlows:
         index: int,
         node: Node,
     ) -> _Operation:
-        """Return a group's operation at ``index`` of its operations; ValueError if it differs by rank."""
+        """Return a group's operation at ``index`` of each rank's ``nodes``; ValueError if one is not like ``node``."""
         kind, size = _kind(node), node.attributes.whole_number("comm_size")
         if not size:
             raise ValueError("comm_size: 0: must be at least 1")
@@ -318,7 +318,7 @@ class TraceFlows:
         return _Operation(kind, size, ranks, tuple(numbers))
 
     def _group(self, rank: int, has: Mapping[str, Any]) -> tuple[tuple[int, ...], str]:
-        """Return the ranks and the name of an operation's group; "" for all ranks. ValueError without ``rank``."""
+        """Return the ranks and the name of the group in attributes ``has``, "" for all; ValueError without ``rank``."""
         dimensions = has.get("involved_dim", (True,))
         if not isinstance(dimensions, tuple) or not all(dimensions):
             raise ValueError("involved_dim: must have all dimensions; name a group by pg_name")
@@ -336,7 +336,7 @@ class TraceFlows:
 
 
 def _stream_overlap(rank: int, trace: Trace, completed: Iterable[int]) -> StreamOverlap | None:
-    """Return the nodes of a rank that do not wait for the node before them on their stream; None if all wait.
+    """Return a rank's first two overlapping nodes of a stream, and the number of overlaps; None without an overlap.
 
     ``completed`` are the nodes of the trace in order of completion: each follows those that it needs. Nodes of the host
     have no stream, although converters write number 0 for it.
@@ -393,7 +393,7 @@ def _error_context(rank: int, node: Node) -> Iterator[None]:
 
 
 def _check_attributes(node: Node) -> None:
-    """Raise ValueError for an unknown attribute or a priority; a node of metadata may have any attribute."""
+    """Raise ValueError for an unknown attribute or a priority except 0; a node of metadata may have any attribute."""
     if node.kind == Kind.METADATA_NODE:
         return
     used = USED.get(node.kind, ())

@@ -109,7 +109,7 @@ NOT_USED = (6, 8, 9)
 
 
 def _attribute(message: bytes) -> tuple[str, Attribute | None]:
-    """Return the name and the value of an attribute; the value is None for a list or bytes."""
+    """Return the name and the value of an attribute; the value is None for bytes, or a list except of flags."""
     name = ""
     value: Attribute | None = None
     for field in fields(message):
@@ -158,7 +158,7 @@ def _check_version(message: bytes) -> None:
 
 
 def _node(message: bytes) -> Node:
-    """Return the node that a message of the trace encodes."""
+    """Return the node that a message of the trace encodes; ValueError for types or fields that are not read."""
     number = duration = kind = 0
     name, needs, attributes, lists = "", dict[int, None](), Attributes(), list[str]()
     others = list[int]()

@@ -365,7 +365,7 @@ def build_flows(
                 endpoints = endpoints[0], [path[-1] for path in routes]  # a loop ends at the node that closes it
         nodes, paths = _explicit_paths(routes, *endpoints, links)
     flows = Flows(nodes, paths, columns, names, choices)
-    _check_flows(flows, may_return=not isinstance(routes, str))
+    _check_flows(flows, tests_loops=not isinstance(routes, str))
     return _unroll_loops(flows)
 
 
@@ -507,7 +507,7 @@ def permutation(
 
 
 def collective_hosts(hosts: Iterable[Hashable], arguments: dict[str, Any]) -> tuple[list[Hashable], dict[str, Any]]:
-    """Return the hosts of a collective, at least two distinct nodes, and the arguments with `Links` as ``links``.
+    """Return hosts as a list, at least two distinct nodes, and a copy of ``arguments`` with `Links` as ``links``.
 
     Ranks are indices of hosts, so that no host may occur twice.
     """
@@ -523,7 +523,7 @@ def collective_hosts(hosts: Iterable[Hashable], arguments: dict[str, Any]) -> tu
 
 
 def _check_nodes(name: str, nodes: list[Any], arguments: dict[str, Any]) -> tuple[list[Hashable], dict[str, Any]]:
-    """Return nodes unchanged and arguments with `Links`; ValueError, about ``name``, for a node without links."""
+    """Return nodes, and a copy of arguments with `Links`; ValueError, about ``name``, for a node without links."""
     links = _link_table(arguments["links"])
     link_nodes = set(links.nodes)
     for n, node in enumerate(nodes):
@@ -560,7 +560,7 @@ def _convert_units(name: str, value: Any, packet_size: float) -> Any:
 
 
 def _entropy(value: Any) -> NDArray[np.int64] | None:
-    """Return the explicit numbers that ECMP hashes, (F,); None for None; ValueError outside 0..2^39 - 1."""
+    """Return the explicit numbers that ECMP hashes, (F,); None for None; an error outside 0..2^39 - 1."""
     if value is None:
         return None
     entropy = np.asarray(value)
@@ -615,7 +615,7 @@ def _node_indices(links: Links, nodes: Sequence[Hashable]) -> NDArray[np.int64]:
 def _check_endpoints(
     links: Links, sources: Sequence[Hashable], targets: Sequence[Hashable]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the node indices of sources and of targets, (F,) each; ValueError for a pair without a path."""
+    """Return node indices of sources and targets, (F,) each; ValueError if unknown, equal, or of one server."""
     indices = _node_indices(links, sources), _node_indices(links, targets)
     for name, nodes, index in zip(("sources", "targets"), (sources, targets), indices, strict=True):
         if (index < 0).any():
@@ -651,7 +651,7 @@ def _hash_keys(
     target: NDArray[np.int64],
     entropy: NDArray[np.int64] | str | None,
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
-    """Return each flow's number in its pair of nodes, None with explicit entropy, and its key for ECMP, (F,) each."""
+    """Return each flow's index among those of its pair, None with explicit entropy, and its key for ECMP, (F,) each."""
     if isinstance(entropy, np.ndarray):
         return None, entropy
     number = np.zeros_like(source) if entropy == PAIR else numbers_between(source, target)
@@ -748,11 +748,11 @@ def _unroll_loops(flows: Flows) -> Flows:
     return Flows(flows.nodes, Routes.of(paths), flows.columns, names)
 
 
-def _check_flows(flows: Flows, may_return: bool) -> None:
-    """Raise ValueError for the first flow whose options `Flow` would refuse; ``may_return`` allows loops.
+def _check_flows(flows: Flows, tests_loops: bool) -> None:
+    """Raise TypeError or ValueError for the first flow that `Flow` would refuse; loops only if ``tests_loops``.
 
     Numbers that differ between flows are checked for all flows at once, and other options once for each combination of
-    values. Paths that ``may_return`` to a node are checked for a time to live.
+    values. Paths that ``tests_loops`` to a node are checked for a time to live.
     """
     is_valid = np.ones(len(flows), dtype=np.bool_)
     size, start, stop = (flows.numbers_or_nan(name) for name in ("size", "start", "stop"))
@@ -762,7 +762,7 @@ def _check_flows(flows: Flows, may_return: bool) -> None:
         is_valid &= (start >= 0.0) & (start < np.inf) & (stop > start)
         is_valid &= (window >= 1.0) & (window <= LARGEST_WINDOW)
         is_valid &= (np.abs(rank) <= 1e6) & (rank == np.floor(rank))
-    if may_return:
+    if tests_loops:
         flow, span = flows.paths.flow, len(flows) * len(flows.nodes)
         visits = flow * len(flows.nodes) + flows.paths.places
         if len(present(visits, span)) < len(visits):

@@ -174,7 +174,7 @@ def read_connection_matrix(
 
 
 def _read(name: str, text: str, hosts: Iterable[Hashable], requested: float | None, options: dict[str, Any]) -> Flows:
-    """Return the flows of a text between ``hosts`` as ranks; ``requested``: bytes per packet; errors name ``name``."""
+    """Return a text's flows between ``hosts``; ``requested``: bytes per packet; ``options``: of flows, and links."""
     refuse_file_options(options)
     nodes, options = collective_hosts(hosts, options)
     packet_size = packet_size_for(requested, options)
@@ -280,7 +280,7 @@ def _trigger(n: int, words: list[str]) -> tuple[int, _Trigger]:
 
 
 def _trigger_number(n: int, name: str, word: str) -> int:
-    """Return a trigger's number from a word of line n; ValueError for 0, which means no trigger in htsim."""
+    """Return a trigger's number, at least 1, from a word of line n; otherwise ValueError, with ``name``."""
     number = parse_whole_number(n, name, word)
     if not number:
         raise ValueError(f"line {n}: {name} 0: must be at least 1, in htsim 0 is no trigger")
@@ -288,7 +288,7 @@ def _trigger_number(n: int, name: str, word: str) -> int:
 
 
 def _fields(n: int, words: list[str], allowed: tuple[str, ...]) -> dict[str, str]:
-    """Return the words of line n as values by name; ValueError for a name that is not in ``allowed``."""
+    """Return words of line n, names and values in turn, as a dict; ValueError for a repeated or other name."""
     names = words[::2]
     for index, name in enumerate(names):
         if name in NOT_READ:

@@ -114,7 +114,7 @@ def read_bytes(path: str | os.PathLike[str], max_bytes: int = MAX_FILE_BYTES) ->
 
 
 def packet_size_for(requested: float | None, options: Mapping[str, Any]) -> float:
-    """Return bytes per packet: ``requested``, if None `Links.packet_size` of ``options``, otherwise 1500."""
+    """Return bytes per packet: ``requested``; if None, that of the `Links` ``options["links"]``; otherwise 1500."""
     if requested is not None:
         return one_number("packet_size", requested, at_least=1.0, hint="in bytes")
     links = options.get("links")
@@ -132,7 +132,7 @@ def size_in_packets(in_bytes: float, packet_size: float) -> PacketUnits:
 
 
 def refuse_file_options(options: Iterable[str]) -> None:
-    """Raise TypeError if the caller's options contain one that the file itself defines."""
+    """Raise TypeError for "after" or "delays" among the names of the caller's options: the file itself has them."""
     for option in ("after", "delays"):
         if option in options:
             raise TypeError(f"{option}: must not be given, the file has its own")

@@ -71,7 +71,7 @@ ONE_RANK = "groups have one rank by the sizes in the first line"
 
 
 class _Part(NamedTuple):
-    """A pass of a layer, as in its line: ticks of computation, the operation that follows, its group, and its bytes."""
+    """A pass of a layer: number of its line, ticks of computation, and the operation after it, its group, its bytes."""
 
     line: int
     time: float
@@ -158,7 +158,7 @@ class _Flows:
         return self.flows
 
     def _pass(self, part: _Part, group: str, *, blocks: bool, exchanges: bool = True) -> None:
-        """Add a pass: computation, then (``exchanges``) messages in groups of a kind; ``blocks``: ranks wait."""
+        """Add a pass: computation, then (``exchanges``) messages in groups; ``blocks``: later passes wait for them."""
         self.awaited = [later(waits, part.time) for waits in self.awaited]
         if part.time > PLACEHOLDER:
             self.computation = RankComputation(*(time + part.time for time in self.computation))
@@ -191,7 +191,7 @@ class _Flows:
         self.flows.without_messages[reason][name].append(part.line)
 
     def _messages(self, part: _Part, N: int) -> tuple[Messages, PacketUnits]:
-        """Return the messages of an operation among N ranks, in packets, and one of its packets with its bytes."""
+        """Return an operation's messages among N ranks, in packets, and the bytes of a packet, as `PacketUnits`."""
         if part.operation == "ALLGATHER" and self.step.gathers_shards is None:
             raise ValueError(
                 f"{part.size} bytes are the total array in SimAI, and each rank's contribution in ASTRA-sim 1. The "
@@ -250,7 +250,7 @@ def _parse(text: str, hosts: int) -> _Step:
 
 
 def _sizes(n: int, words: list[str]) -> dict[str, int]:
-    """Return the sizes of groups in the first line, line n, by name; ValueError for unknown or duplicate names."""
+    """Return sizes "tensor", "expert", "ranks" as line n states them; ValueError for unknown or duplicate names."""
     sizes: dict[str, int] = {}
     names = set[str]()
     for name, value in _pairs(n, words):
@@ -290,7 +290,7 @@ def _layer(n: int, words: list[str]) -> _Layer:
 
 
 def _part(n: int, words: list[str]) -> _Part:
-    """Return a pass of a layer, (line, time, operation, group, size), from three words of line n; ValueError."""
+    """Return a pass of a layer from its time, operation and size, three words of line n; ValueError for others."""
     time, size = parse_whole_number(n, "time", words[0]), parse_whole_number(n, "size", words[2])
     name, _, group = words[1].partition("_")
     if words[1] == "NONE":

@@ -67,7 +67,7 @@ def may_lose(scenario: Scenario) -> NDArray[np.bool_]:
 
 
 def equal_shares(scenario: Scenario) -> list[float]:
-    """Return the flows' rates, packets/s, F numbers: of the source if known, else the path's smallest equal share.
+    """Return F rates, packets/s: the source's if known, else the least of equal shares, window / RTT and arrivals.
 
     A window limits it to a window per round trip, a source without a window sends at its rate (`OnOff`: the rate of its
     on periods; an arrival process: its mean rate, or its share if that is unknown).
@@ -106,7 +106,7 @@ def packet_demand(scenario: Scenario, duration: float) -> list[float]:
 
 
 def offers_all_at_once(scenario: Scenario) -> bool:
-    """Return whether all flows are transfers that begin at one time, each at the rate of its host's interface.
+    """Return whether all flows are transfers that begin at one time, each at least at the rate of its interface.
 
     They are finite, have no predecessors, and send by `responsefn.FixedRate` with at least the rate of their first
     link, which is the interface.

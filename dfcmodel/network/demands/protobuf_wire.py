@@ -81,7 +81,7 @@ def _take_bytes(data: bytes, at: int, length: int) -> bytes:
 
 
 def messages(data: bytes) -> Iterator[bytes]:
-    """Yield the messages of a file in which each has its length in front.
+    """Yield the messages of a file in which each has its length in front, a varint; ValueError if one is cut short.
 
     Raises
     ------

@@ -254,7 +254,7 @@ def _without_pieces(options: FlowOptions | None) -> dict[str, Any]:
 def _operation_flows(
     hosts: Iterable[Hashable], packets: int, exchange: Callable[[int], Messages], stated: dict[str, Any]
 ) -> Flows:
-    """Return the flows of ``exchange(number of hosts)``, an operation's messages; pop delay and starts of ``stated``.
+    """Return the flows of ``exchange(number of hosts)``; pop delay, starts of ``stated``; ``packets``: only checked.
 
     ``packets`` is only checked. ``stated``: source, links and routes, and the fields of `CollectiveOptions` without
     pieces.

@@ -27,7 +27,7 @@ class RankComputation(NamedTuple):
 
 
 class StreamOverlap(NamedTuple):
-    """Nodes of a rank that run at the same time as the node before them on their stream.
+    """Overlap on a rank's streams: two overlapping nodes, and the number of nodes that overlap the one before them.
 
     ``nodes`` is their number; ``earlier`` and ``later`` name two such nodes, with their ``stream``.
     """
@@ -40,7 +40,7 @@ class StreamOverlap(NamedTuple):
 
 
 class _Sent(NamedTuple):
-    """Flows that a rank has sent in an operation: the step, flows in this step, and flows in the step before."""
+    """Flows that a rank has sent in an operation: its last step, flows in this step, and flows in the step before."""
 
     step: int
     now: list[int]
@@ -70,7 +70,7 @@ def merge_waits(all_waits: Sequence[Waits]) -> Waits:
 
 
 def share_of(in_bytes: float, packets: int, packet_size: float) -> PacketUnits:
-    """Return one packet of an operation, of which each has an equal part, in_bytes / packets, of the bytes.
+    """Return a packet of ``packet_size`` bytes with an equal part of ``in_bytes``, in_bytes / packets.
 
     >>> share_of(4000.0, 3, 1500.0), share_of(4000.0, 4, 1500.0).in_packets_of(500.0)
     (1.0, 2.0)
@@ -106,7 +106,7 @@ class WaitingFlows:
         return len(self.size) - 1
 
     def exchange(self, messages: Messages, share: PacketUnits, ranks: list[int], waits: list[Waits]) -> list[Waits]:
-        """Add the flows of an operation among N ranks; return the conditions on which ranks complete it.
+        """Add an operation's flows among N ranks (``share``: a packet); return each rank's condition of completion.
 
         Parameters
         ----------

@@ -46,7 +46,7 @@ MAX_LINES = 3
 """Largest number of lines that a warning lists."""
 
 
-class _Units(NamedTuple):
+class _FileParameters(NamedTuple):
     """Parameters that files lack: bytes per packet, algorithm of all-reduces, s per tick, ranks of process groups."""
 
     packet_size: float | None
@@ -224,7 +224,7 @@ def read_workload(
 
 
 def _files_of_ranks(path: str | os.PathLike[str]) -> list[Path]:
-    """Return the trace files ``path.0.et``, ``path.1.et``, ... of all ranks; [] for a path of a file and without any.
+    """Return the trace files ``path.0.et``, ``path.1.et``, ... of all ranks; [] if ``path`` is a file, or none exist.
 
     Raises
     ------
@@ -255,17 +255,17 @@ def _read(
     hosts: Iterable[Hashable],
     options: dict[str, Any],
 ) -> Flows:
-    """Return the flows of a workload text or of traces, between ``hosts`` as ranks; errors begin with ``name``."""
+    """Return the flows of a workload text or of traces between ``hosts``; pop files' parameters of ``options``."""
     defaults = {"packet_size": None, "algorithm": "ring", "tick": None, "groups": None}
-    units = _Units(**{field: options.pop(field, default) for field, default in defaults.items()})
+    parameters = _FileParameters(**{field: options.pop(field, default) for field, default in defaults.items()})
     refuse_file_options(options)
     nodes, options = collective_hosts(hosts, options)
-    size = packet_size_for(units.packet_size, options)
+    size = packet_size_for(parameters.packet_size, options)
     try:
         if isinstance(contents, str):
-            flows = _of_text(contents, len(nodes), units, size)
+            flows = _of_text(contents, len(nodes), parameters, size)
         else:
-            flows = _of_traces(contents, len(nodes), units, size)
+            flows = _of_traces(contents, len(nodes), parameters, size)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     if not flows.size:
@@ -273,15 +273,15 @@ def _read(
     return flows.between(nodes, {"entropy": PAIR, **options}, name)
 
 
-def _of_text(text: str, hosts: int, units: _Units, packet_size: float) -> ListedFlows:
+def _of_text(text: str, hosts: int, parameters: _FileParameters, packet_size: float) -> ListedFlows:
     """Return the flows of a workload text, between ranks below ``hosts``."""
-    if units.groups is not None:
+    if parameters.groups is not None:
         raise ValueError("groups: must be None for a text, which has the sizes of groups")
-    flows = flows_of_layers(text, hosts, packet_size, units.algorithm)
+    flows = flows_of_layers(text, hosts, packet_size, parameters.algorithm)
     for reason, by_name in flows.without_messages.items() if flows.size else ():
         operations = "; ".join(f"{name} of {_name_lines(lines)}" for name, lines in by_name.items())
         warn_caller(UserWarning(f"{operations}: nothing is exchanged, as {reason}"), "dfcmodel")
-    return _to_listed_flows(flows, NANOSECOND if units.tick is None else units.tick)
+    return _to_listed_flows(flows, NANOSECOND if parameters.tick is None else parameters.tick)
 
 
 def _name_lines(lines: Sequence[int]) -> str:
@@ -291,10 +291,10 @@ def _name_lines(lines: Sequence[int]) -> str:
     return f"line{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers[:MAX_LINES]))}{more}"
 
 
-def _of_traces(contents: Sequence[bytes], hosts: int, units: _Units, packet_size: float) -> ListedFlows:
+def _of_traces(contents: Sequence[bytes], hosts: int, parameters: _FileParameters, packet_size: float) -> ListedFlows:
     """Return the flows of the traces, one per rank, between ranks below ``hosts``."""
-    if units.tick is not None:
-        raise ValueError(f"tick = {units.tick!r}: must be None for traces, which have microseconds")
+    if parameters.tick is not None:
+        raise ValueError(f"tick = {parameters.tick!r}: must be None for traces, which have microseconds")
     if not 2 <= len(contents) <= hosts:
         raise ValueError(f"{count_of(len(contents), 'trace')}: must be 2 to {hosts}, the number of hosts")
     traces = []
@@ -303,8 +303,8 @@ def _of_traces(contents: Sequence[bytes], hosts: int, units: _Units, packet_size
             traces.append(nodes_of_trace(content))
         except ValueError as error:
             raise ValueError(f"rank {rank}: {error}") from None
-    groups = _check_groups(units.groups or {}, len(traces))
-    flows = TraceFlows(traces, groups, packet_size, units.algorithm).run()
+    groups = _check_groups(parameters.groups or {}, len(traces))
+    flows = TraceFlows(traces, groups, packet_size, parameters.algorithm).run()
     if flows.size and flows.overlaps:
         overlap = flows.overlaps[0]
         also = f", and so do {overlap.nodes - 1} more nodes of the rank" if overlap.nodes > 1 else ""

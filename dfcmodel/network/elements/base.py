@@ -252,7 +252,7 @@ class PathElement(Described):
 
 
 def check_elements(scenario: Any) -> None:
-    """Raise ValueError for elements at unknown links, without flows there, or at links that cannot have them."""
+    """Raise ValueError for elements at unknown links, of flows on other paths, or at links that cannot have them."""
     names, flows = scenario.link_table.names, {flow.name: flow for flow in scenario.flows}
     at_link: dict[str, list[PathElement]] = {}
     for element in scenario.all_elements:
@@ -270,7 +270,7 @@ def check_elements(scenario: Any) -> None:
 
 
 def validate_steps(element: Any, name: str, highest: float, minimum: float = 0.0) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return times, s, and values of a trace as arrays, (N,) each, validated; values are in [minimum, highest]."""
+    """Return an element's ``times``, s, and attribute ``name``, from minimum to highest, as arrays, (N,) each."""
     times = ascending("times", element.times)
     values = number(name, getattr(element, name), at_least=minimum, at_most=highest)
     if times.ndim != 1 or values.shape != times.shape:

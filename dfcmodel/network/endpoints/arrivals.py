@@ -301,7 +301,7 @@ class Replay:
 
     @cached_property
     def batches(self) -> NDArray[np.float64]:
-        """Distinct times in s and the packets of each, (N, 2)."""
+        """Distinct times in s and the packets at each, (distinct times, 2)."""
         times, first = np.unique(np.asarray(self.times), return_index=True)
         packets = np.broadcast_to(np.asarray(self.packets, dtype=float), len(self.times))
         return np.stack([times, np.add.reduceat(packets, first)], axis=1)

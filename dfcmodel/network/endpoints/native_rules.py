@@ -116,7 +116,7 @@ class Library:
         return self.ecn in (ECT1, ECT0)
 
     def begin(self, config: Config, seed: int) -> tuple[int, Control]:
-        """Return the address of the state of a new connection, and its first decision; 0: it has none."""
+        """Return the address of a new connection's state, 0 without state, and its first decision."""
         control = Control()
         state = INIT(self.functions["init"])(ctypes.byref(config), seed, ctypes.byref(control))
         return int(state or 0), control
@@ -192,7 +192,7 @@ class NativeRule(DeliveryRule):
     sets_initial_window: ClassVar[bool] = True
 
     def check(self) -> None:
-        """Load the library, and set ``sha256``."""
+        """Load the library, and set ``sha256``; ValueError for another hash."""
         for name in ("library", "record"):
             value = getattr(self.params, name)
             if value is not None:
@@ -203,7 +203,7 @@ class NativeRule(DeliveryRule):
         object.__setattr__(self, "params", self.params._replace(sha256=self._load().sha256))
 
     def _load(self) -> Library:
-        """Return the library of the file, if it has the hash that is stated."""
+        """Return the library of the file; ValueError unless its hash begins with the stated one, if any."""
         loaded, stated = _load(self.params.library), self.params.sha256
         if stated is not None and not loaded.sha256.startswith(stated.lower()):
             msg = "is not that of the file; was the library compiled again?"
@@ -334,7 +334,7 @@ def _load(path: str) -> Library:
 
 
 def _open(path: str, contents: bytes, sha256: str) -> Any:
-    """Load a copy of a library; the file that a linker writes again would change under a running process."""
+    """Return a ``ctypes`` library loaded from a copy of ``contents``: a linker may write the file ``path`` again."""
     folder = Path(tempfile.mkdtemp(prefix="hopflow-"))
     copy = folder / f"{sha256}{Path(path).suffix}"
     try:
@@ -349,7 +349,7 @@ def _open(path: str, contents: bytes, sha256: str) -> Any:
 
 
 def _read_table(path: str, sha256: str, library: Any) -> Library:
-    """Return the table of a library, checked."""
+    """Return a loaded ``ctypes`` library with its table; ValueError for an invalid table."""
     where = f"library = {path!r}"
     try:
         table_of = library.hopflow_cc

@@ -63,7 +63,7 @@ class RCCC(ReceiverAgent):
 
     @extends(ReceiverAgent.State)
     class State(NamedTuple):
-        """The answer, the next free time of the link, s, and a flow's granted, pulled, arrived and cut packets."""
+        """The answer, the next free time of the link, s, and a flow's granted, planned, arrived and cut packets."""
 
         slot: float = 0.0
         granted: float = 0.0

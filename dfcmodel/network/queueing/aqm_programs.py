@@ -57,7 +57,7 @@ class AFD(SwitchProgram):
 
     @extends(SwitchProgram.State)
     class State(NamedTuple):
-        """Arrivals at the port; the fair number; last queue and next update (s); a flow's count, and its time."""
+        """Arrivals at the port; fair number; queue at last update; next update (s); a flow's count, last arrival."""
 
         arrivals: float = 0.0
         fair: float = math.inf
@@ -143,7 +143,7 @@ class CAKE(HashedQueues):
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Note the largest packet; give a queue that was empty ``q.quantum`` and a sparse flow's turn, rank 0."""
+        """Update the largest packet; give a queue that was empty ``q.quantum``; its turn is that of a sparse flow."""
         deficit = q.quantum if e.queue_backlog == 0.0 else s.deficit
         return s._replace(mtu=max(s.mtu, e.size), deficit=deficit)
 

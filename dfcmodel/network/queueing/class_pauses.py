@@ -66,7 +66,7 @@ class ByClass(Discipline):
 
     @abstractmethod
     def room(self, rate: Any, delay: Any, packet_size: float = 1500.0, buffer: float | ByteBuffer = 0.0) -> Any:
-        """Return the packets of a class from one link that fit at once, its buffer; numbers or arrays, as ``rate``.
+        """Return the room, packets, of a class from a feeding link of ``rate`` and ``delay``, s; shaped as ``rate``.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class PFC(ByClass):
         one_number("signalling", self.signalling, at_least=0.0, at_most=10.0, hint="in s")
 
     def room(self, rate: Any, delay: Any, packet_size: float = 1500.0, buffer: float | ByteBuffer = 0.0) -> Any:
-        """Return the packets of a class from one link that fit at once: threshold and headroom; numbers or arrays.
+        """Return ``xoff`` and headroom, packets, of a class from a link of ``rate`` and ``delay``: number or array.
 
         Parameters as for `ByClass.room`. In cells, ACKs in the class may take more of ``buffer`` than packets of equal
         size.

@@ -114,7 +114,7 @@ class Discipline(Described):
 
     @property
     def thresholds(self) -> tuple[float, float]:
-        """Packets above which its feeders are paused, and at or below which they resume; (0, 0) without parameters."""
+        """Packets above which its feeders are paused, and at or below which they resume; (0, 0) if it has none."""
         return 0.0, 0.0
 
     def __str__(self) -> str:
@@ -377,7 +377,7 @@ class DFC(Discipline):
 
     @property
     def queue_per(self) -> str:  # type: ignore[override]
-        """Unit with a separate queue, ``per``."""
+        """Unit with a separate queue, ``per``: "flow" or "input"."""
         return self.per
 
 

@@ -295,7 +295,7 @@ class Credits(LinkLaw):
         packet_size: float = 1500.0,  # noqa: ARG002
         buffer: float | ByteBuffer = 0.0,  # noqa: ARG002
     ) -> Any:
-        """Return the packets of a class from one link that fit at once, at least the loop's; numbers or arrays.
+        """Return ``buffer``, or the packets of a loop of the link, for a class; an array of the shape of ``rate``.
 
         Examples
         --------

@@ -48,7 +48,7 @@ BASES = (
 
 
 def classes_in(package: ModuleType, base: type[Any]) -> dict[str, type[Any]]:
-    """Return the subclasses of ``base`` in all modules of a package, by name, so that a new file is found."""
+    """Return the subclasses of ``base``, without `BASES`, in all modules of a package, by name."""
     names = [f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__)]
     kinds = (kind for name in names for kind in vars(importlib.import_module(name)).values())
     return {

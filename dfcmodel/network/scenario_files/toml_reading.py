@@ -83,7 +83,7 @@ class ScenarioFileError(ValueError):
 
 
 def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = (), *, native: bool = False) -> Scenario:
-    """Return the scenario of a TOML file.
+    """Return the scenario of a TOML file; ``rules``: further classes of sources; ``native``: it may load libraries.
 
     Parameters
     ----------
