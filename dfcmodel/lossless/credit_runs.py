@@ -63,7 +63,7 @@ class CreditScenario:
     overhead: int = OVERHEAD
 
     def run(self) -> int:
-        """Return the number of frames that the sender delayed for lack of credits; all are sent.
+        """Return the number of frames delayed for lack of credits; ValueError if one needs more than there are.
 
         Raises
         ------

@@ -80,12 +80,12 @@ class TableAudit(Result):
 
     @property
     def impossible(self) -> list[RowAudit]:
-        """Rows with less than full-size frames on the cable store, and classes with PFC but without headroom."""
+        """Rows with fewer bytes than full-size frames on the cable occupy, and classes with PFC but no headroom."""
         return [audit for audit in self.rows if audit.verdict is RowVerdict.IMPOSSIBLE]
 
     @property
     def insufficient(self) -> list[RowAudit]:
-        """Rows that may not cover the standard's response time, or whose profile's name is for another port."""
+        """Rows that may not cover the standard's response time, have a wrong name or shared pool, or are not judged."""
         others = (RowVerdict.NAME_DISAGREES, RowVerdict.SHARED_POOL, RowVerdict.NOT_JUDGED)
         return [audit for audit in self.rows if audit.verdict in (*INSUFFICIENT, *others)]
 
@@ -437,7 +437,7 @@ def _remarks(
 
 
 def _chip_difference(row: BufferRow, chip_data: Chip) -> str | None:
-    """Return the difference of a row from its chip's constant as a string; None if it is within a cell."""
+    """Return the difference of a row from its chip's constant as a string; None if unknown or within a cell."""
     rate = chip_data.at(row.rate)
     link = Assumptions(cell=chip_data.cell).link(row.rate, row.cable)
     if rate is None or link is None:

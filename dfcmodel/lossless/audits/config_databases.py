@@ -313,7 +313,7 @@ class _Configuration:
         return {pool: -(-total // self.ratio) for pool, total in totals.items() if total}
 
     def _with_pool(self, row: DraftRow, profile: Fields) -> DraftRow:
-        """Return a row with the headroom pool of its profile; unchanged if the profile has none."""
+        """Return a row with the headroom pool of its profile, or a remark on it; unchanged if it uses none."""
         pool = pool_name(str(profile.get("pool", "")))
         if not _bytes_from_pool(row.profile, profile):
             return row

@@ -83,7 +83,7 @@ class Identification(Result):
 
     @property
     def smallest(self) -> Pair | None:
-        """Interval of the smallest planned frames in bytes, by the slope; None without cell or slope."""
+        """Interval of the smallest planned frames in bytes, by cell and slope; None if unknown."""
         if self.cell is None or self.slope is None:
             return None
         sizes = np.arange(64, self.lossless_mtu + 1)
@@ -94,7 +94,7 @@ class Identification(Result):
 
     @property
     def cell_for_any_sizes(self) -> Pair | None:
-        """Interval of the cell in bytes for frames of any size, by the slope; None without a slope."""
+        """Interval of the cell in bytes for frames of any size, by the slope; None if unknown."""
         if self.slope is None:
             return None
         cells = np.arange(64, 1025)
@@ -264,7 +264,7 @@ def identify(
 
 
 def _points(source: Any) -> tuple[tuple[BufferRow, ...], bool]:
-    """Return the argument of `identify` as rows, after checks, and whether they are measured watermarks."""
+    """Return the argument of `identify` as distinct rows with headroom, and whether they are measured watermarks."""
     if isinstance(source, (str, Path)):
         source = read_table(file_path("given", source))
     rows = tuple(source) if isinstance(source, Iterable) else ()

@@ -21,7 +21,7 @@ MIN_DIVIDED_VALUES = 3
 
 
 def grain_of(table: BufferTable) -> int | None:
-    """Return the largest number of bytes, 64 to 1024, that divides nearly all values; None without one.
+    """Return the largest number of bytes, 64 to 1024, that divides 80 % of the values; None without one.
 
     It is a cell, a multiple of a cell, or a unit of the vendor's calculator; divisibility does not determine which.
     """

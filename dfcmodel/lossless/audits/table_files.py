@@ -132,7 +132,7 @@ def read_table(
 
 
 def _kind_of(text: str) -> str:
-    """Return the kind of file from its text: template, database, CSV or lookup file."""
+    """Return the kind of file from its text: "template", "config" (JSON), "csv" or "lookup"."""
     if re.search(r"\{[%{#]", text):
         return "template"
     first = next((line for line in text.splitlines() if line.strip()), "")

@@ -88,7 +88,7 @@ def densest(cell: int) -> float:
 
 
 def law_of(table: BufferTable, assumed: Assumptions, cell: int | None = None) -> TableLaw | None:
-    """Return the law that most rows of a table follow, for ``cell`` bytes or the best cell; None if no cell fits.
+    """Return the law that most rows of a table follow, for ``cell`` bytes or the best cell; None if none fits.
 
     ``cell`` are the bytes of a cell of the chip; None: all candidates are tried.
     """

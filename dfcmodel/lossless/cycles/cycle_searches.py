@@ -26,7 +26,7 @@ INTERPRETED = 2_000
 
 
 def minimal_cycles(waits: sp.csr_matrix) -> Iterator[list[int]]:
-    """Yield distinct chordless cycles of a matrix of arcs, at most as many as there are vertices.
+    """Yield distinct chordless cycles of a matrix of arcs whose vertices are all on cycles; at most one per vertex.
 
     For every vertex a shortest cycle through it is computed. If that has a chord, a shortest cycle among its
     vertices replaces it.

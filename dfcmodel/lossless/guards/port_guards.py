@@ -68,7 +68,7 @@ class PortGuard:
     storms: list[tuple[float, float, int]]
 
     def faults(self, pauses: Pauses) -> list[tuple[float, float]]:
-        """Return (begin, end), s, of the pauses by faults that stop this port and class."""
+        """Return (begin, end), s, of pauses by faults, (port, class, begin, end), that stop this port and class."""
         return [
             (begin, end)
             for q, c, begin, end in pauses
@@ -76,7 +76,7 @@ class PortGuard:
         ]
 
     def alarms(self, pauses: Pauses) -> list[WatchdogAlarm]:
-        """Return the declared storms as alarms; an alarm without a fault is a false alarm."""
+        """Return the declared storms as alarms; an alarm without a pause by a fault, among ``pauses``, is false."""
         faults = self.faults(pauses)
         counted = self.dog.polls * self.dog.period
         name = self.plan.ports[self.q].name
@@ -89,7 +89,7 @@ class PortGuard:
         ]  # fmt: skip
 
     def find_missed(self, pauses: Pauses) -> list[tuple[str, int, float, float]]:
-        """Return (link, class, begin, end) of pauses by faults in which the watchdog never dropped."""
+        """Return (link, class, begin, end) of pauses by faults, over before the run, in which it never dropped."""
         name, poll_delay = self.plan.ports[self.q].name, self.dog.period
         missed = []
         for begin, last in self.faults(pauses):

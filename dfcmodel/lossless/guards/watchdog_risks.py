@@ -145,7 +145,7 @@ def watchdog_risk(watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType) -> Wat
 
 
 def _counter_probabilities(every: Floats, stages: list[tuple[Floats, int]]) -> Floats:
-    """Return the stationary probabilities, [counter, phase], of stages that follow each other in a circle.
+    """Return stationary probabilities, [counter, phase], of stages in a circle: (matrix that counts, number of counts).
 
     A stage counts consecutive intervals of one kind, given by their probabilities, and ends at a number of them; any
     other interval begins its count again.

@@ -56,7 +56,7 @@ class FrameCounts:
 
 
 def frame_counts(link: PausedLink, small: int, budget: int) -> FrameCounts:
-    """Return the distribution of frames of ``small`` bytes and large ones that start within a budget of bytes.
+    """Return the distribution of frames of ``small`` bytes and large ones that start in ``budget`` bytes on the wire.
 
     Parameters
     ----------

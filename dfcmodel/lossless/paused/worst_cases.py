@@ -79,7 +79,7 @@ def largest_burst(link: PausedLink) -> Burst:
 
 
 def largest_drain(link: PausedLink, window: int) -> Burst:
-    """Return the departures at line rate within a time window that free the maximum number of cells.
+    """Return the departures at line rate within ``window`` bit times that free the maximum number of cells.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def largest_drain(link: PausedLink, window: int) -> Burst:
 
 
 def _equal_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return the largest burst of ``lossless_mtu`` frames in ``budget`` bytes; ``head``: after part of a frame."""
+    """Return the largest burst of full frames in ``budget`` bytes on the wire; ``head``: after part of a frame."""
     size, cells = link.lossless_mtu, link.cells_of(link.lossless_mtu)
     if not head:
         frames = budget // (size + link.overhead) + 1
@@ -118,7 +118,7 @@ def _equal_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 
 
 def _free_bytes(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return the largest burst, bytes, of any frames in ``budget`` bytes; ``head``: after part of a crossing frame."""
+    """Return the burst with most bytes, of any frames in ``budget`` bytes on the wire; ``head``: after part of one."""
     size = link.lossless_mtu
     max_between = max(0, -(-(budget - size * head) // (size + link.overhead)))
     candidates = []
@@ -137,7 +137,7 @@ def _free_bytes(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 
 
 def _free_cells(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return the largest burst, cells, of allowed frames in ``budget`` bytes; ``head``: after part of a frame.
+    """Return the burst with most cells, of any frames in ``budget`` bytes on the wire; ``head``: after part of one.
 
     The smallest frames have ``v`` cells. Growing a frame to ``v + 1`` cells costs at most ``cell`` bytes, and
     every further cell of a frame or of the head costs ``cell`` bytes. For a fixed number of frames the
@@ -157,7 +157,7 @@ def _free_cells(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 
 
 def _grow_frames(link: PausedLink, spare: int, count: int, *, head: bool) -> Burst:
-    """Return a burst of ``count`` frames, grown from the smallest within ``spare`` bytes to most cells; head 0 B."""
+    """Return ``count`` frames that grow within ``spare`` bytes on the wire to most cells, then a full one; head 0 B."""
     size, cell, smallest = link.lossless_mtu, link.cell, link.smallest
     min_cells, max_cells = link.cells_of(smallest), link.cells_of(size)
     grown = min_cells * cell + 1
@@ -177,7 +177,7 @@ def _grow_frames(link: PausedLink, spare: int, count: int, *, head: bool) -> Bur
 
 
 def _mix_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return the largest burst if at most a fraction of the frames is smaller than ``lossless_mtu``.
+    """Return the largest burst in ``budget`` bytes on the wire, of frames of which at most a fraction is not full.
 
     For each number of large frames the number of cells is, as in `_free_cells`, the integer part of a concave function
     of the number of small frames, linear between the points at which the growth of these frames is exhausted, at which
@@ -216,7 +216,7 @@ def _mix_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 
 
 def _random_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return a burst that independent frames exceed with probability ``exceeded``, at the worst phase and size."""
+    """Return the burst, in ``budget`` bytes on the wire, that random frames exceed with probability ``exceeded``."""
     best, max_cells = None, link.cells_of(link.lossless_mtu)
     minimum = _minimum_head(link) * head
     quantiles = {}

@@ -114,7 +114,7 @@ def longest_blocking(
 
 
 def _border(low: float, high: float, holds: Callable[[float], bool], tolerance: float) -> tuple[float, float]:
-    """Return an interval (low, high) around the value where ``holds`` changes from true to false; high may be inf."""
+    """Return (low, high), to a relative ``tolerance``, where ``holds`` turns from true to false; high may be inf."""
     while high < math.inf and high > low * (1.0 + tolerance):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if holds(middle) else (low, middle)

@@ -269,7 +269,7 @@ class _Episodes:
     def run(
         self, state: Floats, clock: Floats, level: float, within: float, draw: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """Advance paths in place until demand > ``level`` or clock > ``within``; return flags of overflow, (paths,)."""
+        """Advance paths in place until demand > ``level`` or clock > ``within``; return flags of demand, (paths,)."""
         moving = np.flatnonzero(state @ self.demand <= level)
         while len(moving):
             rates = np.cumsum(np.maximum(state[moving] @ self.slopes + self.constants, 0.0), axis=1)

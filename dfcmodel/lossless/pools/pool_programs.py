@@ -52,7 +52,7 @@ class PoolProgram:
         )
 
     def relax(self, min_occupancy: float, max_occupancy: float, *, shared_full: bool) -> tuple[float, Floats | None]:
-        """Return the bound, bytes, and how far each group pauses, 0 to 1, (P, K); (0, None): infeasible occupancy.
+        """Return the bound for shared bytes from min to max, and how far groups pause, (P, K); (0, None): infeasible.
 
         ``shared_full``: the shared buffer is full, so that every group pauses, whatever its threshold.
         """
@@ -95,7 +95,7 @@ class PoolProgram:
         return shared_full or self.pool.alpha is not None
 
     def _thresholds(self, max_occupancy: float, *, shared_full: bool) -> Floats:
-        """Return each group's smallest threshold, bytes, (n,), up to ``max_occupancy``; 0 if the buffer is full."""
+        """Return each group's smallest threshold, bytes, (P K,), up to ``max_occupancy``; 0 if the buffer is full."""
         if shared_full:
             return np.zeros(self.n)
         if self.pool.alpha is not None:
@@ -104,7 +104,7 @@ class PoolProgram:
         return self.pool.xoff.ravel()
 
     def _max_shared(self) -> Floats:
-        """Return the maximum bytes of each group in the shared buffer, shape (n,)."""
+        """Return the maximum bytes of each group in the shared buffer, shape (P K,)."""
         pool = self.pool
         if pool.alpha is not None:
             return (pool.alpha / (1.0 + pool.alpha) * pool.shared).ravel()
@@ -114,7 +114,7 @@ class PoolProgram:
     def _solve(
         self, min_occupancy: float, max_occupancy: float, pausing: NDArray[np.bool_] | None, *, shared_full: bool
     ) -> Floats | None:
-        """Return s, g, x, y, end of filling, one array, for an occupancy from min to max, bytes; None: infeasible.
+        """Return shared and pool bytes over ``unit``, pauses, active ports, end of filling, in one array, or None.
 
         Shape (3 n + P + 1,). ``pausing``, (P, K), has the groups that pause, x; None relaxes x to [0, 1].
         """

@@ -19,7 +19,7 @@ __all__ = ["independent_parts"]
 
 
 def independent_parts(plan: PacketPlan, ports: list[int]) -> list[list[int]]:
-    """Return groups of indices of ``ports``; ports in different groups share no flows, pauses or PFC counters."""
+    """Return ``ports`` in groups; ports of different groups share no flows, pauses or PFC counters."""
     import networkx as nx
 
     graph = _couplings(plan)

@@ -72,13 +72,13 @@ class Histories:
 
     @cached_property
     def steps(self) -> NDArray[np.int32]:
-        """Histories in steps, rounded up, at most ``top``, shape (S, K, R)."""
+        """Packets ``held`` in steps, rounded up, at most ``top``, shape (S, K, R)."""
         steps: NDArray[np.int32] = np.ceil(self.held / self.step).clip(0, self.top).astype(np.int32)
         return steps
 
     @cached_property
     def order(self) -> NDArray[np.int32]:
-        """Indices of the runs by ascending packets, for each time and part, shape (S, K, R)."""
+        """Indices of the runs by ascending ``steps``, for each time and part, shape (S, K, R)."""
         order: NDArray[np.int32] = np.argsort(self.steps, axis=2, kind="stable").astype(np.int32)
         return order
 
@@ -118,7 +118,7 @@ class Histories:
         return masses
 
     def _tails(self, masses: Floats) -> list[Floats]:
-        """Return, by number of omitted parts, the probability of exceeding the size by the omitted parts' steps.
+        """Return, for k = 0 to K, the probabilities that parts k on exceed the size after j steps of those before.
 
         All terms are positive: every probability is exact to rounding, however small.
         """
@@ -138,7 +138,7 @@ class Histories:
         weights: Integers,
         rng: np.random.Generator,
     ) -> NDArray[np.int32]:
-        """Return ``count`` random histories that exceed the size at time ``t``, as runs of the parts, (count, K)."""
+        """Return ``count`` random histories that exceed the size at time ``t``, as indices of runs, (count, K)."""
         held, drawn = np.zeros(count, dtype=np.int64), []
         for k, mass in enumerate(masses):
             values = np.flatnonzero(mass)

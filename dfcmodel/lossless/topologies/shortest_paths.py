@@ -142,7 +142,7 @@ class Scratch(NamedTuple):
 
 
 def mark_pairs(ends: Any, network: Any, row: Any, scratch: Any, made: Any, crossed: Any) -> int:
-    """Kernel: set ``made[row[i] + b]`` to 1 if link i and the b-th after it are on a shortest path; flag ``crossed``.
+    """Kernel: flag in ``made[row[i] + b]`` link i and the b-th after it on a shortest path; return pairs without one.
 
     ``crossed[i]`` is set to True if link i is. Returns the number of pairs of ends without a path.
     """
