@@ -80,7 +80,7 @@ class Animation:
 
     @property
     def time(self) -> NDArray[np.float64]:
-        """Sample times, s, of the first run, (T,), which all runs share."""
+        """Sample times, s, of the first run, (T,), at which the queues of all runs are shown."""
         return next(iter(self.runs.values())).time
 
     @property

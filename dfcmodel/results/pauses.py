@@ -66,7 +66,7 @@ class PauseStorm:
 
 
 def intervals_of(switches: Iterable[tuple[int, int, int, int, Any]], end: float) -> Any:
-    """Return pauses before ``end``, s, rows of `PAUSED` by begin, from (paused link, by link, class, fault, times).
+    """Return pauses before ``end``, s, rows of `PAUSED` by begin, from (link, by link, class, fault, begin, end, ...).
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def intervals_of(switches: Iterable[tuple[int, int, int, int, Any]], end: float)
 def intervals_of_pairs(
     pairs: NDArray[np.int64], counts: NDArray[np.int64], times: NDArray[np.float64], end: float
 ) -> Any:
-    """Return pauses as `intervals_of` does; pairs (link, by, class, fault), (N, 4), number of times of each, all times.
+    """Return pauses as `intervals_of` does; pairs (link, by, class, fault), (N, 4), numbers of their times, all times.
 
     Parameters
     ----------

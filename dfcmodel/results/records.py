@@ -251,7 +251,7 @@ def in_columns(*names: str) -> Callable[[type[T]], type[T]]:
 
 
 def columns_of(run: object, name: str) -> AtNodes:
-    """Return an attribute of `in_columns` as `AtNodes`, without building its array."""
+    """Return an attribute of `in_columns` as `AtNodes`, without its array; a `Deferred` is computed and stored."""
     value = vars(run)[name] = value_of(vars(run)[name])
     if isinstance(value, AtNodes):
         return value

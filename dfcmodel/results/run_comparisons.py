@@ -54,7 +54,7 @@ class RunComparison(SideBySide[Trajectory]):
 
     @staticmethod
     def names_of(results: Sequence[Trajectory]) -> list[str]:
-        """Return distinct labels: the scenarios' names, if necessary with disciplines, sources and level."""
+        """Return labels: the scenarios' names; if some are equal, all with disciplines and sources, then level."""
         names = [run.scenario.name for run in results]
         if len(set(names)) < len(names):
             names = [title_of(run) for run in results]

@@ -61,16 +61,16 @@ def deadlock_of(run: Records) -> PauseDeadlock | None:
     """
     if run.remaining is None or not len(run.remaining):
         return None
-    pausers = pausers_of(run)
+    lasting_pauses = pausers_of(run)
     waiting = _WaitingPackets.of(run)
-    stuck = pausers
+    stuck = lasting_pauses
     while True:
         holding = {lane: [pause for pause in by if waiting.stuck_holders(pause, stuck)] for lane, by in stuck.items()}
         remaining = {lane: pauses for lane, pauses in holding.items() if pauses}
         if len(remaining) == len(stuck):
             break
         stuck = remaining
-    return _cyclic_deadlock(waiting, remaining) if remaining else _standstill(run, pausers)
+    return _cyclic_deadlock(waiting, remaining) if remaining else _standstill(run, lasting_pauses)
 
 
 def pausers_of(run: Records) -> dict[Lane, list[Any]]:
@@ -78,16 +78,16 @@ def pausers_of(run: Records) -> dict[Lane, list[Any]]:
 
     Empty queues are left out.
     """
-    pausers: dict[Lane, list[Any]] = {}
+    lasting_pauses: dict[Lane, list[Any]] = {}
     if run.paused is None or run.remaining is None:
-        return pausers
+        return lasting_pauses
     lanes = dict.fromkeys(lanes_of(run))
     for pause in run.paused[np.isinf(run.paused["end"]) & (run.paused["resumed"] == 0)]:
         link, priority = int(pause["link"]), int(pause["priority"])
         for lane in lanes:
             if lane[0] == link and (priority == ALL or lane[1] in (ALL, priority)):
-                pausers.setdefault(lane, []).append(pause)
-    return pausers
+                lasting_pauses.setdefault(lane, []).append(pause)
+    return lasting_pauses
 
 
 def lanes_of(run: Records) -> list[Lane]:
@@ -173,19 +173,19 @@ def _cyclic_deadlock(waiting: _WaitingPackets, stuck: dict[Lane, list[Any]]) -> 
     )
 
 
-def _standstill(run: Records, pausers: dict[Lane, list[Any]]) -> PauseDeadlock | None:
-    """Return a deadlock without a known cycle if links are paused, or pauses unknown, and no packet moved; or None."""
+def _standstill(run: Records, lasting_pauses: dict[Lane, list[Any]]) -> PauseDeadlock | None:
+    """Return a deadlock without a known cycle if pauses alone stopped all in a run's last part; None if unknown."""
     assert run.remaining is not None
     delivers = run.delivered[:, -1] > run.delivered[:, _reference_sample(run)]
     moves = delivers.any() or not (run.remaining["still"] == 1).all()
-    if moves or (run.paused is not None and not pausers):
+    if moves or (run.paused is not None and not lasting_pauses):
         return None
     reference = float(run.time[_reference_sample(run)])
     if run.paused is not None and ((run.paused["fault"] == 1) & (run.paused["end"] > reference)).any():
         return None  # a fault stood in the way, at the end or in the last part of the run
     if any(_can_end(link.discipline, float(run.time[-1])) for link in run.scenario.links):
         return None
-    begins = [float(pause["begin"]) for by in pausers.values() for pause in by]
+    begins = [float(pause["begin"]) for by in lasting_pauses.values() for pause in by]
     since = max(begins, default=(1.0 - LAST_PART) * float(run.time[-1]))
     links = sorted({n for n, _ in lanes_of(run)}, key=_link_order)
     return PauseDeadlock((), since, tuple(link_name(run, n) for n in links))
