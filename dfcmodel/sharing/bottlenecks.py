@@ -311,7 +311,7 @@ def recoveries_among(flows: Iterable[Flow], recovery: str | None) -> Any:
 
 
 def buffer_packets(products: float, bandwidth: float, rtt: float) -> int:
-    """Return a buffer in packets from bandwidth-delay products of packets/s and s; ValueError if it is below 1."""
+    """Return a buffer of so many bandwidth-delay products, packets, rounded down; ValueError if it is below 1."""
     return int(one_number("buffer", products * bandwidth * rtt, at_least=1.0, hint="in packets") + 1e-9)
 
 
@@ -358,7 +358,7 @@ def bottleneck_of(
 
 
 def validate_rules(rules: Sequence[WindowRule], discipline: Discipline | None = None) -> tuple[WindowRule, ...]:
-    """Return distinct window rules as a tuple; ValueError if one answers marks and the discipline marks none.
+    """Return window rules as a tuple; an error for other or equal rules, or one for marks where none are set.
 
     Rules that answer marks need a discipline that marks; None is a drop-tail queue.
     """

@@ -228,12 +228,12 @@ class Comparison(Result):
 
     @property
     def wide(self) -> NDArray[np.bool_]:
-        """Whether a share's interval is wider than five points, or NaN, after all seeds of the budget, (R, R)."""
+        """Whether a share's 95 % interval is wider than 0.05, or NaN, after all seeds allowed, shape (R, R)."""
         return np.asarray(~(2.0 * self.share_half_width <= WIDTH))
 
     @property
     def alone_wide(self) -> NDArray[np.bool_]:
-        """Whether the interval of a rule's rate alone exceeds five points of the bandwidth, or is NaN, (R,)."""
+        """Whether the 95 % interval of a rule's rate alone is wider than 0.05 bandwidths, or NaN, shape (R,)."""
         return np.asarray(~(2.0 * self.rate_half_width / self.path.bandwidth <= WIDTH))
 
     @property
@@ -547,7 +547,7 @@ def _estimate(
 
 
 def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: NDArray[np.int64], budget: int) -> _Setting:
-    """Run one flow or two until their measure's interval is narrow, or all seeds; ValueError if nothing arrives."""
+    """Run one flow or two with seeds until the measure's interval is narrow; ValueError if nothing arrives."""
 
     def utilisation(rates: Floats) -> float:
         return float(rates[0]) / path.bandwidth
@@ -586,7 +586,7 @@ def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: NDArray[np.in
 
 
 def _run_exponent(path: Bottleneck, rule: WindowRule, seeds: NDArray[np.int64]) -> _Setting:
-    """Run two flows with round-trip times R and 2R; measure the exponent of their rates; ValueError if one is 0."""
+    """Run all seeds with two flows, RTTs R and 2R; measure the exponent of their rates; ValueError if one is 0."""
 
     def exponent(rates: Floats) -> float:
         return float(np.log(rates[0] / rates[1]) / np.log(RTT_RATIO)) if rates.all() else float("nan")

@@ -107,7 +107,7 @@ SMALLEST_DRIFT = 0.5 * WIDTH
 def is_settled(
     values: Floats, first_half: Floats, second_half: Floats, interval: Any, *, bias: float = 0.0
 ) -> NDArray[np.bool_]:
-    """Return whether the halves of R runs show a longer run's mean within +- ``interval``; ``bias``: its known change.
+    """Return whether halves of R runs show a longer run's mean within ± ``interval``; ``bias``: its known change.
 
     The limits were chosen on 36 drawn paths with 160 seeds each, apart from the paths of ``python -m benchmarks
     coverage``: where this was True, it was right in 97 % of the cases, and it was True in 58 to 62 % of the cases in

@@ -58,7 +58,7 @@ MIN_ROUND_TRIPS = 500.0
 
 
 class PathSet(NamedTuple):
-    """A path by its bandwidth in packets/s, round-trip propagation delay in s, and buffer in packets.
+    """A named path: bandwidth in packets/s, round-trip propagation delay in s, and buffer in packets.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class Evaluation(Result):
 
     @property
     def wide(self) -> pd.DataFrame:
-        """Rows of the table whose interval is NaN or wider than five points after all seeds, with a finite NewReno."""
+        """Rows of the table whose interval is NaN or wider than 0.05 after all seeds, with a finite NewReno."""
         width = self.table["difference_high"] - self.table["difference_low"]
         rows: pd.DataFrame = self.table[~(width <= WIDTH) & np.isfinite(self.table["newreno"])]
         return rows

@@ -113,7 +113,7 @@ def _utilisation_with_loss(at: Bench, rule: WindowRule) -> float:
 
 
 def _measure_with_element(make_element: Callable[[Bottleneck], PathElement], quantity: str = "utilisation") -> Measure:
-    """Return a measure, ``quantity`` ("delay": ms), of a flow over the bottleneck with ``make_element`` of it."""
+    """Return a measure of a flow and an element: the "utilisation", "losses" (loss ratio) or "delay", ms."""
 
     def measure(at: Bench, rule: WindowRule) -> float:
         element = make_element(at.link)

@@ -96,7 +96,7 @@ def is_share(measure: str) -> bool:
 
 
 def judge(table: pd.DataFrame, not_judged: Mapping[str, str]) -> tuple[SectionVerdict, ...]:
-    """Return the verdict of each section of a table of measures, in order of the sections.
+    """Return a verdict per section of a table of measures, and "not judged" with its reason for ``not_judged``.
 
     A section holds if the intervals of all of its differences are above minus `MARGIN`. It is contradicted if one
     interval is below it altogether; that interval is at the level at which all rows of the section together have 95 %

@@ -226,7 +226,7 @@ class WorstCase(Result):
 
 
 def _range_text(values: Floats, measure: str) -> str:
-    """Return the mean over seeds with its interval and the range of single runs; for one run its value."""
+    """Return the mean over seeds with its 95 % interval and that of a further run as text; for one run its value."""
     mean = float(values.mean())
     if len(values) == 1:
         return f"{mean:.3g}"
@@ -367,7 +367,7 @@ def _mutate(trace: DelayTrace, path: JitteredPath, rng: np.random.Generator) -> 
 def _run_measure(
     rule: WindowRule, path: JitteredPath, measure: str, trace: DelayTrace | None, seed: int
 ) -> tuple[Any, float]:
-    """Simulate flows of a rule with a delay; return the run and its measure, the utilisation or the smaller share."""
+    """Simulate a rule with a delay; return (run, utilisation of one flow, or smaller share of two; see ``measure``)."""
     scenario = path.scenario(rule, trace, 2 if measure == SHARE else 1)
     starts = random_starts(scenario.table, path.rtt, np.random.default_rng(seed))
     recovery = recoveries_among(scenario.flows, "sack")

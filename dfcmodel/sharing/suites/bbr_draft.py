@@ -21,7 +21,7 @@ RUNS = 5
 
 
 def _observe(number: int, case: Case, rule: Any) -> Iterator[Observation]:
-    """Run a case of BBR's draft with 5 seeds, and yield each of its checks as true or false."""
+    """Run a case of BBR's draft with 5 seeds; yield its checks as true or false, or raise NotJudged or Undecided."""
     if isinstance(rule, NativeRule):
         if not rule.loaded.limits_flight:
             raise NotJudged("its window limits sequence numbers, not packets in flight (HOPFLOW_CC_FLIGHT)")

@@ -56,11 +56,11 @@ class BottleneckPath:
     elements: tuple[PathElement, ...] = ()
 
     def run(self, rule: WindowRule, times: Floats, seed: int = 0) -> PathSamples:
-        """Run a flow of a rule over the path; return its state at ``times``, s, whole tenths of an RTT."""
+        """Run a sender of any registered kind over the path; return its state at ``times``, s, tenths of an RTT."""
         return sample_path(rule, self, times, seed)
 
     def simulate(self, rule: WindowRule, times: Floats, seed: int = 0) -> PathSamples:
-        """Simulate a flow of a rule over the path; return its state at ``times``, s, whole tenths of an RTT."""
+        """Simulate a rule on the path at packet level; return its state at ``times``, s, whole tenths of an RTT."""
         access = 1e-4 * self.rtt
         links = [
             Link("sender", "left", 20.0 * self.rate, access, 10_000),
@@ -97,7 +97,7 @@ class PathSamples:
 
 @singledispatch
 def sample_path(rule: WindowRule, path: BottleneckPath, times: Floats, seed: int) -> PathSamples:
-    """Simulate a flow over a path; senders of other kinds register their type (`functools.singledispatch`)."""
+    """Run a sender on a path by the function registered for its type, otherwise `simulate`; return its states."""
     return path.simulate(rule, times, seed)
 
 

@@ -52,7 +52,7 @@ MARK = b"\0case "
 
 
 def judge_isolated(name: str, against: WindowRule, rule: NativeRule, known: Mapping[str, str]) -> JudgedSuite:
-    """Return the verdicts of a suite on a native rule, run in another process; a crash restarts it at the next case.
+    """Return verdicts of the suite ``name`` on a native rule, in another process; a crash restarts it at the next case.
 
     Parameters
     ----------

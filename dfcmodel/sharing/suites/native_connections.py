@@ -169,7 +169,7 @@ class NativeConnection(Connection):
         self._send()
 
     def _packets_in_flight(self) -> int:
-        """Return the packets in flight, of a window that may have changed since they were sent."""
+        """Return the number of packets sent, and neither acknowledged nor lost, even beyond the present window."""
         return self._last - self._first
 
     def _on_ack(self, packets: int) -> None:
@@ -266,7 +266,7 @@ class NativeConnection(Connection):
                 self._send_one(step, allowed)
 
     def _send_one(self, step: float, allowed: int) -> None:
-        """Send a packet, ``step`` s after the present time; ``allowed``: packets in flight."""
+        """Send a packet in ``step`` s; flag it as application-limited only with ``allowed`` packets in flight."""
         if step:
             self._advance(self._clock + step)
         packet = Packet.from_address(self._at + PACKET_SIZE * self._last)
@@ -283,7 +283,7 @@ class NativeConnection(Connection):
             self._call("on_sent")
 
     def _send_compiled(self, count: int, step: float, allowed: int) -> int:
-        """Send up to ``count`` packets as `_send_one` does, by the compiled loop; return how many left; 0: no loop."""
+        """Send up to ``count`` packets by the compiled loop until a timer is due; return how many left; 0: no loop."""
         if not self._is_compiled:
             return 0
         current_call.number = self._number

@@ -82,7 +82,7 @@ class SuiteConformance(Result):
         return problems
 
     def exit_status(self, *, strict: bool = False) -> int:
-        """Return 0: no case failed (``strict``: all passed), 1: a case failed, 2: no verdict or an error, no failure.
+        """Return 0: no case failed (``strict``: all passed), 1: a failure, 2: an error without failures, or no verdict.
 
         Parameters
         ----------

@@ -83,7 +83,7 @@ def _timeout(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _after_timeouts(rule: WindowRule) -> Iterator[Observation]:
-    """Yield the window, packets, up to 30 round trips after three timeouts in a row; stops at 4 packets."""
+    """Yield one window, packets: 30 round trips after three timeouts in a row, or when it reaches 4 packets."""
     connection = connect(rule)
     slow_start_to(connection, 100.0)
     for _ in range(3):

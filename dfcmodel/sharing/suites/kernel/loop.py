@@ -27,7 +27,7 @@ def run(
     step: float,
     clock: float,
 ) -> int:
-    """Send up to ``count`` packets; return how many left.
+    """Send up to ``count`` packets, ``step`` s apart, until a timer is due or a decision is invalid; return how many.
 
     It ends before a packet by whose time `on_timer` is due, and after a decision that cannot be.
 
