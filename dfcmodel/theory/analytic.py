@@ -25,7 +25,7 @@ def gaussian(
     width: float = 0.0,
     speed: float = 0.0,
 ) -> NDArray[np.float64]:
-    """Return packet densities at ``x``, shape of ``x``, on an infinite line, from an initial normal distribution.
+    """Return densities at ``x`` and ``time`` on a line, from a normal distribution of standard deviation ``width``.
 
     Solution of n_t = -speed n_x + coefficient n_xx: the mean moves at ``speed``, the variance grows
     by 2 ``coefficient`` per second.
@@ -123,7 +123,7 @@ def steady_state(
     intensity: float = 1.0,
     length: float = 1.0,
 ) -> NDArray[np.float64]:
-    """Return the steady density at ``x``, shape (N,), for a constant flow through the bar.
+    """Return the steady density at ``x``, (N,), with a constant ``flow`` through the bar, and ``last`` at its end.
 
     J = alpha r - kappa n_x equals the flow everywhere, hence n(x) = n(L) - int_x^L (alpha r - flow)
     / kappa, computed by Gauss-Legendre quadrature.

@@ -305,7 +305,7 @@ def _on(function: Any, x: Any, *t: Any) -> NDArray[np.float64]:
 
 
 def _end(end: End, t: float, flow: Any, pulled: Any, h: Any) -> Any:
-    """Return the flux through an end; ``pulled`` is +- kappa n in the adjacent cell, ``h`` the width of a cell."""
+    """Return the flux through an end; ``flow``: alpha r there, ``pulled``: +- kappa n in its cell of width ``h``."""
     if isinstance(end, Empty):
         return flow + pulled / (end.distance + h / 2.0)
     return np.asarray(end(t) if callable(end) else end, dtype=float)

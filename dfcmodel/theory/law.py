@@ -202,7 +202,7 @@ def advance(
     ends: str = "ring",
     xp: Any = np,
 ) -> Loop:
-    """Return the state of the bare law one period after ``loop``.
+    """Return the state a period after ``loop``; ``rate``: r per node, None: fed back; ``ends``: "ring" or "chain".
 
     Parameters
     ----------

@@ -145,7 +145,7 @@ class Density(Result):
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the density at up to six times."""
+        """Draw the density at up to six times; return the Axes."""
         if ax is None:
             _, ax = figure()
         for k in np.unique(np.linspace(0, len(self.time) - 1, 6).round().astype(int)):

@@ -36,7 +36,7 @@ NumPy arrays to 16 bytes, for which the loop is up to 1.7 times slower."""
 
 
 def advance_node(i: int, message: float, D: float, left: float, n: Floats, J: Floats, w: Floats) -> float:
-    """Advance node i by a period in place, with ``left`` arrivals and feedback ``message``; return its departures."""
+    """Advance node i a period in place by ``left`` arrivals and feedback ``message``; return what it sent before, J."""
     queue = n[i]
     rate = message + D * queue
     arrivals = left
@@ -48,7 +48,7 @@ def advance_node(i: int, message: float, D: float, left: float, n: Floats, J: Fl
 
 
 def advance_nodes(D: float, left: float, n: Floats, J: Floats, w: Floats) -> float:
-    """Advance nodes by a period in place: ``n`` packets, ``J`` sent, ``w`` feedback, (N + 1,); return departures."""
+    """Advance N nodes a period in place: packets n, sent J, feedback w, (N + 1,); return the last one's former J."""
     for i in range(n.shape[0]):
         left = advance_node(i, w[i + 1], D, left, n, J, w)
     return left
@@ -63,7 +63,7 @@ class State(NamedTuple):
 
 
 def rings(first: int, end: int, periods: int, D: float, state: State, seam: Floats, copies: Floats) -> None:
-    """Kernel: advance the rows ``first`` .. ``end`` - 1 of ``state`` by ``periods``, in place.
+    """Kernel: advance rows ``first`` .. ``end`` - 1 of ``state`` by ``periods``; ``seam`` and ``copies`` are scratch.
 
     ``seam[p]`` is scratch space for period p of a tile: the arrivals of its next node, and the
     previous feedback of its first node. ``copies``, shape (3, N), is room for a row.
@@ -113,7 +113,7 @@ def advance_rings(
     *,
     threads: int = 1,
 ) -> None:
-    """Advance rings of nodes in place by a number of periods, without clipping or sharing.
+    """Advance rings in place, each array (rings, nodes), by a number of periods, without clipping or sharing.
 
     Parameters
     ----------

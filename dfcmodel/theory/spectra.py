@@ -143,7 +143,7 @@ class Spectrum(Result):
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the eigenvalues of this chain and of the endless chain with the unit circle."""
+        """Draw the eigenvalues of this chain and of the endless chain with the unit circle; return the Axes."""
         if ax is None:
             _, ax = figure(width=4.4, height=4.4)
         turn = np.exp(1j * np.linspace(0.0, 2.0 * np.pi, 361))

@@ -96,7 +96,7 @@ def growth_factors(
 
 
 def chain_matrix(hops: int, diffusion: float, intensity: float = 1.0) -> NDArray[np.float64]:
-    """Return the matrix that advances a chain from its host to its bottleneck by one period.
+    """Return the matrix, (4 b - 1, 4 b - 1), that advances a chain of b ``hops`` to its bottleneck by one period.
 
     The state is (packets now and one period ago in the b nodes; rates sent one period ago by the host
     and b - 1 nodes; rates reported one period ago by b - 1 nodes), as deviations from a steady state.

@@ -168,7 +168,7 @@ def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State,
 
 
 def _arrivals(sent: Any, lag: Any, part: Any, k: Any) -> Any:
-    """Return the arrivals in step k by queue, (C,): sent ``lag`` steps before, the fraction ``part`` a step earlier."""
+    """Return arrivals in step k, (C,), from a ring of departures, (M, C), ``lag`` steps before, ``part`` one more."""
     size, columns = len(sent), np.arange(sent.shape[1])
     current, previous = sent[(k - lag) % size, columns], sent[(k - lag - 1) % size, columns]
     return current + part * (previous - current)
@@ -189,7 +189,7 @@ def _smaller(x: Any, y: Any) -> Any:
 
 
 def _window(plan: TwinPlan, p: Any, window: Any, acked: Any) -> Any:
-    """Return the windows, (F,), after ``acked`` packets, by parameters p: slow start up to the threshold, then AIMD."""
+    """Return the windows, (F,), after ``acked`` packets, by parameters p: slow start, then a linear growth."""
     import jax.numpy as jnp
 
     room = _smaller(p.slow_start_threshold, p.max_window) - window
@@ -199,7 +199,7 @@ def _window(plan: TwinPlan, p: Any, window: Any, acked: Any) -> Any:
 
 
 def _drops(plan: TwinPlan, buffer: Any, smoothing: float, arrivals: Any, queue: Any) -> Any:
-    """Return the drops of each queue at full buffers, in proportion to the step's arrivals, (C,)."""
+    """Return the drops, (C,), of ``queue`` packets beyond full buffers, in proportion to the step's arrivals."""
     import jax
     import jax.numpy as jnp
 

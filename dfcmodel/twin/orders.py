@@ -34,7 +34,7 @@ def begin(plan: TwinPlan, shape: Shape) -> Order:
 
 
 def serve(plan: TwinPlan, s: Order, arrivals: Any, service: Any, k: Any) -> tuple[Order, Any]:
-    """Return the state after step k, and departures in order of arrival, (C,); NaN if older than the recorded steps.
+    """Return the state after step k, and departures, (C,), at ``service`` packets per link; NaN beyond R steps.
 
     Flows that arrived in the same step are served in proportion to their arrivals. If the oldest packet
     arrived before the recorded steps, departures are NaN.

@@ -117,7 +117,7 @@ def check_scenario(scenario: Scenario) -> None:
 
 
 def plan_of(scenario: Scenario, step: float, seed: int = 0, phases: ArrayLike | None = None) -> TwinPlan:
-    """Return the constants of a scenario for a time step, s.
+    """Return the constants of a scenario for a time step, s; ``phases``: of the nodes' feedback, steps, None: drawn.
 
     Parameters
     ----------
