@@ -56,7 +56,7 @@ def compare(
     options: PathOptions | None = None,
     **labelled: Result,
 ) -> Result:
-    """Return two or more runs, ensembles, answers of chains, or window rules side by side.
+    """Return runs, ensembles, or answers of chains side by side; or simulate and compare window rules on a path.
 
     Runs, ensembles and answers give a table with a column for each and one figure; of runs ``animate`` shows the queues
     one above another, of ensembles the table has intervals and the figure bands. Rules are simulated packet by packet
@@ -157,7 +157,7 @@ def _kind_of(name: str, item: object) -> type[SideBySide[Any]] | None:
 def _compare_rules(
     rules: Iterable[WindowRule], options: PathOptions | None = None, runs: int = BUDGET, **path: Any
 ) -> Comparison:
-    """Return the comparison of rules on the path of these options."""
+    """Simulate and compare rules on a path; TypeError unless ``path`` has bandwidth, rtt and buffer."""
     for name in ("bandwidth", "rtt", "buffer"):
         if name not in path:
             curves = "responsefn.curve([...]) has their rates over loss ratios, without a path"

@@ -46,7 +46,7 @@ def ensemble(
     level: Level | None = None,
     options: RunSettings | None = None,
 ) -> Ensemble:
-    """Simulate a scenario many times with random flow starts, feedback phases and rounding of losses.
+    """Simulate a scenario ``runs`` times with random starts, feedback phases and rounding of losses; return `Ensemble`.
 
     Each run has its own seed, spawned from ``seed``; the result does not depend on the executor or
     the order of the runs.

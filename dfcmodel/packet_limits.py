@@ -88,7 +88,7 @@ class PacketLimit(Result):
 
     @property
     def status(self) -> Status:
-        """Status of the first run that failed, else of the first not completed; COMPLETED if all are; no verdict."""
+        """Status of the first run that failed, else of the first not completed, else COMPLETED, whatever the rate."""
         return worst(self.statuses)
 
     @property

@@ -99,7 +99,7 @@ def simulate(
     packet_jitter: float | str | None = None,
     seed: np.random.Generator | int | None = 0,
 ) -> Trajectory:
-    """Simulate a scenario as a fluid in discrete time, or packet by packet.
+    """Simulate a scenario as a fluid in discrete time, or packet by packet; return the run as a `Trajectory`.
 
     Times are numbers of seconds or texts such as ``"200ms"``.
 

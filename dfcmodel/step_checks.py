@@ -65,7 +65,7 @@ class StepCheck(Result):
 
     @property
     def first_loss_error(self) -> Floats:
-        """Change of each flow's time of first loss if the step is halved, s, shape (F,)."""
+        """Absolute change of each flow's first loss if the step is halved, s, shape (F,); not finite without one."""
         return np.abs(self.fine.first_loss - self.coarse.first_loss)
 
     @property
@@ -75,7 +75,7 @@ class StepCheck(Result):
 
     @property
     def efficiency_error(self) -> Floats:
-        """Size of the change of each flow's mean efficiency if the step is halved, shape (F,)."""
+        """Absolute change of each flow's mean efficiency if the step is halved, shape (F,)."""
         return np.abs(self.fine.mean_efficiency() - self.coarse.mean_efficiency())
 
     @property
@@ -105,7 +105,7 @@ class StepCheck(Result):
         return rows
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the efficiencies of both runs over time."""
+        """Draw the flows' efficiencies over time for both steps; return the Axes."""
         axes = figure()[1] if ax is None else ax
         for run, style in ((self.coarse, ":"), (self.fine, "-")):
             for flow, values in zip(run.scenario.flows, run.efficiency.values, strict=True):
@@ -125,7 +125,7 @@ def check_step(
     steps_per_delay: int = 4,
     seed: int | np.random.Generator = 0,
 ) -> StepCheck:
-    """Run a scenario with two steps, and with disturbed windows; return the changes as `StepCheck`.
+    """Run the fluid with a step and half of it, and with disturbed windows; return the changes as `StepCheck`.
 
     First-loss times and peak queues of FIFO networks hardly depend on the step, because the instant
     at which a buffer fills is located within the step; feedback clocks and rates converge with first

@@ -72,7 +72,7 @@ def validate(things: Sequence[Any], points: Sequence[Any]) -> dict[str, Any]:
 def rows(
     things: Sequence[Scenario], settings: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
 ) -> Iterator[Row]:
-    """Simulate scenarios and yield a row of measures for each."""
+    """Simulate scenarios with the arguments of `simulate` in ``settings``, and yield a row of measures for each."""
     for thing, point in zip(things, settings, strict=True):
         changes = dict(point)
         scenario, since = _scenario(thing, changes.pop("source", None)), changes.pop("since", 0.0)

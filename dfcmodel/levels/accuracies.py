@@ -83,7 +83,7 @@ def share_intervals(
     *,
     since: WithUnit | None = None,
 ) -> xr.Dataset:
-    """Return goodput shares of groups of flows with 95 % intervals for chance and the error of the model.
+    """Return goodput over the slowest link's rate of groups of flows, with 95 % intervals for chance and model error.
 
     Confidence intervals of means over runs (`Ensemble.intervals`) become arbitrarily narrow with more runs, but the
     error of the model stays. Half of Student's interval is added in quadrature to half of the 95 % interval of the

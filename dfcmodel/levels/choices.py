@@ -132,7 +132,7 @@ class LevelChoice(Result):
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the predicted costs of both levels."""
+        """Draw the predicted CPU times of both levels; return the Axes."""
         axes = figure(6.4, 1.8)[1] if ax is None else ax
         axes.barh(["packets", "fluid"], [self.packet_seconds, self.fluid_seconds])
         axes.set(xlabel="predicted CPU time (s)", title=type(self.method).__name__)

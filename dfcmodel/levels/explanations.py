@@ -229,7 +229,7 @@ class Explanation(Result):
 
     @declares(level="share")
     def to_xarray(self, level: WithUnit = LEVEL) -> xr.Dataset:
-        """Return means and Student's intervals over the runs.
+        """Return means with Student's intervals over the runs: of parts, gap and both levels, by part and quantity.
 
         Parameters
         ----------
@@ -304,7 +304,7 @@ class Explanation(Result):
         return pd.DataFrame(rows, columns=["quantity", "units", "row", *ESTIMATES])
 
     def _by_size(self, q: int) -> list[int]:
-        """Return indices of `parts`: shared, others, unexplained; each by falling contribution to quantity q."""
+        """Return indices of `parts`: shared, others, unexplained; each by falling size of its mean for quantity q."""
         sizes = np.nan_to_num(np.abs(self.contributions[:, :, q].mean(axis=0)))
         shared, unexplained = set(self.shared), self._counts[0]
         return sorted(range(len(sizes)), key=lambda i: (i == unexplained, self.parts[i] not in shared, -sizes[i]))
@@ -415,7 +415,7 @@ class Explanation(Result):
         return rows
 
     def plot(self, ax: Any = None, *, quantity: str | None = None) -> Any:
-        """Draw the waterfall from the fluid to packets, with intervals; parts in the order of `table`.
+        """Draw the waterfall of one quantity (None: the first) from fluid to packets with intervals; return the Axes.
 
         Parameters
         ----------
@@ -441,7 +441,7 @@ def _differs(values: Floats, level: float = LEVEL) -> Any:
 
 
 def _runs_to_differ(values: Floats) -> int:
-    """Return how many runs, at least R + 1 and at most a limit, Student's interval of values (R,) needs to exclude 0.
+    """Return how many runs, R + 1 or more, Student's interval of values (R,) needs to exclude 0; limit + 1: too many.
 
     Mean and deviation of the values, (R,), are assumed to stay. `MAX_ADVISED_RUNS` + 1 stands for any larger number.
     """

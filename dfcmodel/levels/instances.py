@@ -61,7 +61,7 @@ class RandomRuns(Options):
 
 @dataclass(frozen=True)
 class Runs:
-    """R random runs of a scenario, to be simulated at both levels: seed, and times in s.
+    """Settings of R random runs of a scenario, to be simulated at both levels: seed, and times in s.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Runs:
 
 
 def build_runs(scenario: Scenario, fluid: Fluid, runs: int, options: RandomRuns) -> Runs:
-    """Validate the settings of runs and return the runs; see `dfcmodel.explain` for the parameters.
+    """Validate the settings of random runs and return them, with defaults, as `Runs`; see `dfcmodel.explain`.
 
     Raises
     ------
