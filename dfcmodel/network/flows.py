@@ -645,7 +645,7 @@ class Choices(NamedTuple):
         return self.links is other.links or (self.links == other.links and self.links.seed == other.links.seed)
 
     def paths(self, source: Integers, target: Integers, keys: Integers) -> Routes:
-        """Return a path per pair of nodes, by index in the links; LookupError, with the flow, if there is none."""
+        """Return a path per pair of nodes, by index in the links' nodes; LookupError, with the flow, if none."""
         if isinstance(self.routes, NextHops):
             sources, targets = ([self.links.nodes[k] for k in indices.tolist()] for indices in (source, target))
             paths = self.routes.paths(sources, targets, keys, [False] * len(source))
@@ -670,7 +670,7 @@ class ChosenPath(tuple[Hashable, ...]):  # a tuple of any length has no slots
 
     @classmethod
     def of(cls, nodes: Iterable[Hashable], choices: Choices, number: int) -> ChosenPath:
-        """Return a path with the choices of its table and its flow's index among those of its pair of nodes."""
+        """Return a path with the choices of its table and its flow's index among the flows of its pair of nodes."""
         path = cls(nodes)
         path.choices, path.number = choices, number
         return path

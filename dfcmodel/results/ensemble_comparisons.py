@@ -59,7 +59,7 @@ class EnsembleComparison(SideBySide[Ensemble]):
         return {label: _column(ensemble, shown) for label, ensemble in self.compared.items()}
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw each ensemble's efficiencies over time above (with ``ax``: not), and below the goodput of all flows.
+        """Draw all flows' goodput, below `Ensemble.plot` of each ensemble unless ``ax`` is given; return its Axes.
 
         Lines are medians of the runs; bands contain the middle 50 % and 90 % of them, below 90 %.
 

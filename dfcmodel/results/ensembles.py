@@ -227,7 +227,7 @@ class Ensemble(Recorded, Result):
         return xr.Dataset(estimates, coords=coords, attrs={"level": level})
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw each flow's goodput over the rate of its slowest link over time, and a histogram of the runs' means.
+        """Draw flows' goodput over their slowest links' rates over time, without ``ax`` also means; return the Axes.
 
         Of the scenarios of takano2006 its efficiency is drawn. The line is the median of the runs; the bands contain
         the middle 50 % and 90 % of them.

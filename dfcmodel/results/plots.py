@@ -95,7 +95,7 @@ def _draw_flows(run: Records, ax: Any, time: NDArray[np.float64], values: Any) -
 
 
 def draw_space_time(run: Records, ax: Any, top: float | None = None) -> Any:
-    """Draw the packets queued at each node over time in colours, darkest at ``top`` packets, and the losses.
+    """Draw packets queued at each node over time, darkest at ``top`` packets, and the losses; return the Axes.
 
     The darkest colour is for ``top`` packets (None: the largest queue). Returns the Axes; the colour bar
     is below them.
@@ -116,7 +116,7 @@ def draw_space_time(run: Records, ax: Any, top: float | None = None) -> Any:
 
 
 def draw_notifications(run: Records, ax: Any = None) -> Any:
-    """Draw the congestion notifications of each sender as bars, by falling number; ValueError if none were counted."""
+    """Draw each sender's congestion notifications as bars; return the Axes; ValueError if none were counted."""
     if run.notifications is None:
         raise ValueError(f"notifications of {run.scenario.name!r}: no flow has a rule that counts them, such as DCQCN")
     axes = figure(6.4, 3.2)[1] if ax is None else ax

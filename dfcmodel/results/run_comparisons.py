@@ -70,7 +70,7 @@ class RunComparison(SideBySide[Trajectory]):
         return {label: _column(run, shown) for label, run in self.compared.items()}
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw goodput and queues over time, a column of panels for each run, on common scales.
+        """Draw each run's goodput and queues over time in panels, or on ``ax`` its total goodput; return the Axes.
 
         Runs of the scenarios of takano2006 have an additional panel of the efficiency.
 

@@ -299,7 +299,7 @@ class Trajectory(Records, Result):
         return completion_times(self)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw panels of goodput, windows and occupancy over time, and of the efficiency for takano2006.
+        """Draw panels of goodput, efficiency (takano2006 only), windows, occupancy; on ``ax`` goodput; return the Axes.
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ NumPy arrays to 16 bytes, for which the loop is up to 1.7 times slower."""
 
 
 def advance_node(i: int, message: float, D: float, left: float, n: Floats, J: Floats, w: Floats) -> float:
-    """Advance node i a period in place by ``left`` arrivals and feedback ``message``; return what it sent before, J."""
+    """Advance node i a period in place by ``left`` arrivals and feedback ``message``; return J of the period before."""
     queue = n[i]
     rate = message + D * queue
     arrivals = left

@@ -38,7 +38,7 @@ SERVERS = "servers"
 
 
 def leaf_spine(leaves: int, spines: int, *, hosts: int = 1) -> nx.DiGraph[Any]:
-    """Return a leaf-spine fabric: every leaf is connected to every spine.
+    """Return a leaf-spine fabric of switches, every leaf connected to every spine; hosts are an attribute of leaves.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def leaf_spine(leaves: int, spines: int, *, hosts: int = 1) -> nx.DiGraph[Any]:
 
 
 def fat_tree(ports: int, *, hosts: int | None = None) -> nx.DiGraph[Any]:
-    """Return a three-level fat tree of switches with ``ports`` ports (Al-Fares et al. 2008).
+    """Return a three-level fat tree of switches with ``ports`` ports (Al-Fares et al. 2008); hosts are an attribute.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def fat_tree(ports: int, *, hosts: int | None = None) -> nx.DiGraph[Any]:
 
 
 def dragonfly(routers: int, global_links: int, *, hosts: int = 1) -> nx.DiGraph[Any]:
-    """Return a dragonfly of full size (Kim et al. 2008): complete graphs, every two of which are connected.
+    """Return a full-size dragonfly of routers (Kim et al. 2008): joined complete graphs; hosts are an attribute.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def dragonfly(routers: int, global_links: int, *, hosts: int = 1) -> nx.DiGraph[
 
 
 def torus(sides: Sequence[int], *, hosts: int = 1) -> nx.DiGraph[Any]:
-    """Return a torus: a grid whose rows close to rings.
+    """Return a torus of switches: a grid whose rows close to rings; hosts are an attribute of the nodes.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def torus(sides: Sequence[int], *, hosts: int = 1) -> nx.DiGraph[Any]:
 
 
 def rail_optimized(servers: int, rails: int, spines: int, *, groups: int = 1) -> nx.DiGraph[Any]:
-    """Return a rail-optimized fabric: the k-th interface of each server is connected to the k-th leaf of its group.
+    """Return a rail-optimized fabric of switches: the k-th interface of a server is at the k-th leaf of its group.
 
     It is the network between servers. Host n is interface ``n % rails`` of server ``n // rails``. Between interfaces of
     one server traffic takes a link of the server itself (NVLink), which is not part of this graph: `flows_from` and the

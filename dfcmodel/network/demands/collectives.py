@@ -651,7 +651,7 @@ def _hash_keys(
     target: NDArray[np.int64],
     entropy: NDArray[np.int64] | str | None,
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
-    """Return each flow's index among those of its pair, None with explicit entropy, and its key for ECMP, (F,) each."""
+    """Return each flow's index among its pair's flows, None with explicit entropy, and its key for ECMP, (F,) each."""
     if isinstance(entropy, np.ndarray):
         return None, entropy
     number = np.zeros_like(source) if entropy == PAIR else numbers_between(source, target)

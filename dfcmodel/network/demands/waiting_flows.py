@@ -27,7 +27,7 @@ class RankComputation(NamedTuple):
 
 
 class StreamOverlap(NamedTuple):
-    """Overlap on a rank's streams: two overlapping nodes, and the number of nodes that overlap the one before them.
+    """Overlap on a rank's streams: two overlapping nodes, and the number of nodes that overlap their predecessor.
 
     ``nodes`` is their number; ``earlier`` and ``later`` name two such nodes, with their ``stream``.
     """

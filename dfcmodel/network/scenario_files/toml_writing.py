@@ -87,7 +87,7 @@ def write_scenario(scenario: Scenario) -> str:
 
 
 def _rows(objects: Iterable[Any], excluded: tuple[str, ...]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return objects' changed fields, and fields common to all, without ``excluded`` ones ({} for one object)."""
+    """Return objects' changed fields, and fields common to all, both without ``excluded`` ({} for one object)."""
     tables = [_non_defaults(item) for item in objects]
     shared = tables[0] if len(tables) > 1 else {}
     common = {
