@@ -780,7 +780,7 @@ class Flows(Sequence[Flow]):
         return table._choose_together(self, second)
 
     def __radd__(self, other: object) -> Flows:
-        """Append the table to a tuple of `Flow`; 0, the start of `sum`, returns the table unchanged."""
+        """Return a table of a tuple's flows followed by these; for 0, the start of `sum`, this table unchanged."""
         if isinstance(other, int) and other == 0:
             return self
         return Flows.of(other) + self if isinstance(other, tuple) else NotImplemented

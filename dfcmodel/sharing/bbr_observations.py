@@ -119,7 +119,7 @@ class Observation(ByValue):
     timeouts: int = 0
 
     def __getattr__(self, name: str) -> Any:
-        """Return a variable of the draft."""
+        """Return a variable of the draft at the samples; UnreportedError for a name that was not recorded."""
         state = self.__dict__.get("state", {})
         if name in state:
             return state[name]

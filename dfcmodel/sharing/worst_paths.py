@@ -138,7 +138,7 @@ class WorstCase(Result):
     ROW_DIMENSIONS: ClassVar[tuple[str, ...]] = ("run",)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Read a saved result, also of a release whose ``value`` and ``without`` were single runs."""
+        """Restore a pickled result, also of a release whose ``value`` and ``without`` were single runs."""
         if "fresh" not in state:
             singles = {name: np.array([state[old]]) for name, old in (("fresh", "value"), ("fresh_without", "without"))}
             state = {name: value for name, value in state.items() if name not in ("value", "without")} | singles

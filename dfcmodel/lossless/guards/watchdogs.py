@@ -85,7 +85,7 @@ class Watchdog:
     fraction: WithUnit = 1.0
 
     def __post_init__(self) -> None:
-        """Convert to s and check."""
+        """Convert times to s and ``fraction`` to a number, in place; ValueError for invalid settings."""
         for name in ("polling", "detection", "restoration"):
             object.__setattr__(self, name, watchdog_time(name, getattr(self, name)))
         for name in ("detection", "restoration"):

@@ -176,7 +176,7 @@ class PathElement(Described):
     acks: bool = field(default=False, kw_only=True)
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Check the form of the element."""
+        """Raise TypeError for a subclass whose State, parameters, counts, causes or draws are invalid."""
         super().__init_subclass__(**options)
         refuse_hidden_attributes(cls, ("in_order",))
         kind, names = cls.__name__, tuple(str(name) for name in cls.State._fields)

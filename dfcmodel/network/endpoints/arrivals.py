@@ -98,7 +98,7 @@ class ArrivalProcess(ABC):
         packets: float = 1.0
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Check the names of the parameters."""
+        """Raise TypeError for a subclass with a parameter that hides an attribute of the base class."""
         super().__init_subclass__(**options)
         refuse_hidden_attributes(cls, ("mean_rate",))
 

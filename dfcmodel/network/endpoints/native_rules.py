@@ -222,7 +222,7 @@ class NativeRule(DeliveryRule):
         return _libraries.get(self.params.sha256) or self._load()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return a copy that loads no library, so that a result can be read where there is none."""
+        """Return (function, arguments) for a pickle, which can be read without the library: it is loaded when used."""
         return _rebuild, (self.params._asdict(), self._given)
 
     @property
@@ -236,7 +236,7 @@ class NativeRule(DeliveryRule):
         return self.loaded.recovery
 
     def __repr__(self) -> str:
-        """Format path and hash, with as many digits as name it."""
+        """Return the rule as a call with path, folder of records, and the first `DIGITS` digits of the hash."""
         record = "" if self.params.record is None else f"record={self.params.record!r}, "
         return f"NativeRule({self.params.library!r}, {record}sha256={self.params.sha256[:DIGITS]!r})"
 

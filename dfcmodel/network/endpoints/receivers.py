@@ -137,7 +137,7 @@ class ReceiverAgent(ABC):
     unsolicited: WithUnit = math.inf
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Check the form of the agent."""
+        """Raise TypeError for a subclass whose State, parameters or ``of_flow`` are invalid."""
         super().__init_subclass__(**options)
         refuse_hidden_attributes(cls)
         names = cls.State._fields

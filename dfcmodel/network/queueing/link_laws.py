@@ -166,7 +166,7 @@ class LinkLaw(ByClass):
         message: float = 0.0
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Check the form of the law."""
+        """Raise TypeError for a subclass whose Sender or Receiver has invalid fields."""
         super().__init_subclass__(**options)
         name = cls.__name__
         for kind, first in (("Sender", ()), ("Receiver", ("send", "message"))):

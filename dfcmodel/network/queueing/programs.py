@@ -180,7 +180,7 @@ class SwitchProgram(Discipline):
     overflow: ClassVar[str] = "arrival"
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Check the form of the program."""
+        """Raise TypeError for a subclass whose State, groups of its fields, ``overflow`` or ``queues`` are invalid."""
         super().__init_subclass__(**options)
         names = cls.State._fields
         if names[:3] != ("drop", "mark", "rank") or len(names) > 16:

@@ -101,7 +101,7 @@ class Slowdowns(Result):
     FIELD_UNITS: ClassVar[Mapping[str, str]] = {"sizes": "packets", "values": "1", "limits": "packets"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Read a saved result, also of a release without the names of flows."""
+        """Restore a pickled result, also of a release without the names of flows, which are then ""."""
         self.__dict__.update({"flows": np.full(len(state["sizes"]), "")} | state)
 
     @property
