@@ -69,7 +69,7 @@ class HeadroomPool(Described):
     alpha: Floats | None = None
 
     def __post_init__(self) -> None:
-        """Check all parameters, and broadcast thresholds to the shape of ``headroom``."""
+        """Check all parameters; store numbers and read-only arrays, thresholds with the shape of ``headroom``."""
         for name in ("size", "shared"):
             object.__setattr__(self, name, one_number(name, getattr(self, name), above=0.0, hint="in bytes"))
         rates = number("rates", self.rates, at_least=1e6, at_most=1e13, hint="in b/s")

@@ -301,7 +301,7 @@ class Fabric:
         return Scenario(name, self.links, flows, duration, packet_size=self.packet_size, **options)
 
     def __repr__(self) -> str:
-        """Return a table of its parts."""
+        """Return a text table: numbers of switches, hosts, links, and cables by kind, buffers of ports, packet size."""
         rows: dict[str, object] = {
             "switches and hosts": f"{len(self.switches)}, {len(self.hosts)}",
             "links": len(self.links),

@@ -235,7 +235,7 @@ def _parse(text: str, hosts: int) -> tuple[list[_Connection], dict[int, _Trigger
 
 
 def _connection(n: int, words: list[str]) -> _Connection:
-    """Return the connection of line n from its words."""
+    """Return the connection of line n from its words; ValueError names the line."""
     source, target = map(int, words[0].split("->"))
     values = _fields(n, words[1:], OF_CONNECTIONS)
     if "size" not in values:

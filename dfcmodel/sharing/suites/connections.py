@@ -44,7 +44,7 @@ COMMON_PACKET = 1500
 
 @singledispatch
 def connect(rule: WindowRule, rtt: float = 0.1, packet_bytes: int = COMMON_PACKET, window: float = 0.0) -> Connection:
-    """Return a connection that is fed events, without a network; it begins with ``window`` packets, 0: the rule's.
+    """Return a connection without a network, to be fed events; first window ``window`` packets, 0: the rule's own.
 
     Connections of other kinds register the type of their rules (`functools.singledispatch`).
 
