@@ -752,7 +752,7 @@ def _check_flows(flows: Flows, tests_loops: bool) -> None:
     """Raise TypeError or ValueError for the first flow that `Flow` would refuse; loops only if ``tests_loops``.
 
     Numbers that differ between flows are checked for all flows at once, and other options once for each combination of
-    values. Paths that ``tests_loops`` to a node are checked for a time to live.
+    values. With ``tests_loops`` paths that return to a node are checked for a time to live.
     """
     is_valid = np.ones(len(flows), dtype=np.bool_)
     size, start, stop = (flows.numbers_or_nan(name) for name in ("size", "start", "stop"))
