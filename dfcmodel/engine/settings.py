@@ -226,7 +226,7 @@ def _shortest_times(scenario: Scenario) -> Iterator[float]:
 
 
 def nearest_steps(name: str, time: float, step: float) -> int:
-    """Return a feedback period, s, as a whole number of steps, at least one; ValueError if 1 % off.
+    """Return a feedback period, s, as a whole number of steps, at least one; ValueError if more than 1 % off.
 
     Raises
     ------

@@ -102,7 +102,7 @@ def set_longest_backlog(link: Any, bands: Any, shared: Any) -> float:
 
 @inlined
 def update_arrivals(link: Any, first: int, end: int, from_wire: Any, net: Any, shared: Any) -> float:
-    """Update the cumulative arrivals at queues ``first`` .. ``end`` - 1 of a link; return the sum."""
+    """Update cumulative arrivals at queues ``first`` .. ``end`` - 1 of a link from ``from_wire``; return the sum."""
     if link.shared == 0 or link.late == 1:
         copy(first, end, shared[SENT], shared[BEFORE])
     return gather_arrivals(first, end, from_wire, net.origin, shared)
@@ -110,7 +110,7 @@ def update_arrivals(link: Any, first: int, end: int, from_wire: Any, net: Any, s
 
 @inlined
 def serve_shared(i: int, n_overflowing: int, service: Any, step: Any, sharing: Any) -> int:
-    """Serve the queues of link i for a step; return the number of overflowing links, this one included."""
+    """Serve the queues of link i for a step; list it if it overflows; return ``n_overflowing``, plus 1 in this case."""
     net, shared, bands = sharing.net, sharing.shared, sharing.bands
     link = net.links[i]
     from_wire = net.wire[step.k & (net.wire.shape[0] - 1)]
