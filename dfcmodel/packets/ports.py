@@ -61,7 +61,7 @@ KINDS = (DFC, Pause, ByClass, BFC, Fair, Priority, DualPI2, SwitchProgram, Inter
 
 
 def has_lanes(discipline: Discipline) -> bool:
-    """Return whether ports with a discipline have lanes: for schedulers, pauses, flow control, managers except RED."""
+    """Return whether ports with a discipline have lanes: one of `KINDS`, or with a queue manager other than RED."""
     manager = manager_of(discipline)
     managed = manager is not None and type(manager).on_step is not RED.on_step
     return managed or isinstance(discipline, KINDS)

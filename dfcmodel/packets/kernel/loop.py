@@ -677,11 +677,12 @@ def sample_senders(world: Any, n: int) -> None:
 
 @calling_entry
 def run(network: Any, ends: Any, recorded: Any, ahead: float, first: int, samples: int) -> int:
-    """Kernel: run from sample ``first`` on; return the completed samples; fewer than ``samples``: fault, or call again.
+    """Kernel: run from sample ``first``, in windows of ``ahead`` s; return how many are complete, up to ``samples``.
 
-    It also returns, to be called again, at the end of a window after which half of ``switches`` or ``trace`` is full
-    or other arrays are crowded. The first three are the fields of `Network`, `Senders` and `Records`. They are plain
-    tuples, because Numba takes about 10 us longer per call to find the types of NamedTuples.
+    It returns fewer than ``samples`` after a fault, and, to be called again, after a window in which half of
+    ``switches`` or ``trace`` was filled or other arrays became crowded. The first three parameters are the fields of
+    `Network`, `Senders` and `Records`. They are plain tuples, because Numba takes about 10 us longer per call to find
+    the types of NamedTuples.
     """
     world = World(Network(*network), Senders(*ends), Records(*recorded))
     net, senders, records = world

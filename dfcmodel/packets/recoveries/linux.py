@@ -101,7 +101,7 @@ def enter_as_linux(s: Any, e: Any) -> Any:
 
 
 def reduce_as_linux(s: Any, delivered: float, safe: float) -> Any:
-    """Return the sender with ``pipe_limit`` set after an ACK that reports ``delivered`` (``tcp_cwnd_reduction``).
+    """Return the sender with ``pipe_limit`` set after an ACK of ``delivered`` packets; ``safe``: 1 more (else 0).
 
     ``safe``: 1 for an ACK that advances ``snd_una`` and shows no new loss.
     """

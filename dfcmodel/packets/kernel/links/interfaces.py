@@ -87,7 +87,7 @@ def class_of(net: Any, e: int) -> int:
 
 @inlined
 def count_turn(net: Any, k: int, c: int) -> None:
-    """Count one packet of lane c against the turn of its flow in class k; the turn ends when its weight is used up."""
+    """Count one packet of flow lane c against its turn in class lane k; the turn ends when its weight is used up."""
     lane = net.lane
     other = int64(lane[k].flow)
     if other >= 0 and other != c:

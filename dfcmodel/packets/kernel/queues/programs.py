@@ -48,7 +48,7 @@ MAX_SKIPS = 10_000  # of turns in a row for each packet that waits: as with a cr
 
 @compiled
 def record_failure(net: Any, w: Any, event: int, what: int, value: float) -> None:
-    """Record the first invalid answer of a switch program, with its packet; the run stops at the end of the window."""
+    """Record a switch program's first invalid answer, ``value`` of ``what`` in ``event``; the run stops soon after."""
     if w.failed == 0:
         w.failed = what
         w.failed_in = event
