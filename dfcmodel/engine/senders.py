@@ -197,7 +197,7 @@ def _in_steps(times: Any, h: float) -> Any:
 def rate_schedules(
     flows: Any, scenario: Scenario, span: tuple[Floats, float], h: float, quantum: float, rng: np.random.Generator
 ) -> Any:
-    """Return rows (step, packets per step) of sources without windows; ``span``: starts, end, s; set ranges in ``flows``.
+    """Return rows (step, packets per step) of sources without windows; ``span``: starts, end, s; set ranges in flows.
 
     ``span``: when the flows start, (F,), and when the run ends, s.
     """

@@ -42,7 +42,7 @@ __all__ = ["run"]
 
 @unaliased_entry
 def run(span: Any, net: Any, transport: Any, service: Any, feedback: Any, output: Any) -> int:
-    """Kernel: run the steps of ``span``, ``output`` every ``span.every``; return -1, or the step at which it stopped.
+    """Kernel: run ``span``'s steps, a row of ``output`` per ``span.every``; return -1, or the step at which it stops.
 
     Records, one row per interval: ``output.flows[n, f]`` = (mean packets in transit, rcv_nxt, cwnd, host's
     backlog, round-trip time, loss events so far), ``queued[n, c]`` packets queued at its end, ``lost[n, c]`` packets
@@ -115,7 +115,7 @@ def exchange_feedback(net: Any, bands: Any, feedback: Any, quantum: float) -> No
 
 @compiled
 def update_queue_records(first_shared: int, end_shared: int, net: Any, shared: Any) -> None:
-    """Copy sent, lost, area, backlog of the queues of links ``first_shared`` .. from ``shared`` to `QUEUE` records."""
+    """Copy sent, lost, area, backlog at links ``first_shared`` .. ``end_shared`` - 1 from ``shared`` to the records."""
     for i in range(first_shared, end_shared):
         for c in range(net.links[i].first, net.links[i].end):
             queue = net.queues[c]

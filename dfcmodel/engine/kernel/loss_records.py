@@ -125,7 +125,7 @@ def record_pushed_out(c: int, backlog: float, amount: float, when: float, step: 
 
 @inlined
 def next_density_change(queue: Any, losses: Any) -> Any:
-    """Return (departures before the loss density changes, arrivals per departure); 0 departures: losses come first."""
+    """Return (departures before the loss density changes, or inf, arrivals per departure); 0 departures: all lost."""
     if queue.losses_first == queue.losses_end:
         return math.inf, 1.0
     stretch = losses[queue.losses_first & (losses.shape[0] - 1)]
@@ -183,7 +183,7 @@ def count_marks(marked: float, marks: float, piece: float, departures: float) ->
 
 @compiled
 def skip_lost_stretch(flow: Any, n: int, quantum: float, net: Any) -> Any:
-    """Move the cursors past a stretch lost completely at entry n of `net.path`; return (0, packets sent for it, 0)."""
+    """Move the cursors past arrivals all lost at entry n of `net.path`; return (0, packets sent for them, 0)."""
     queue, losses = net.queues[net.path[n]], net.losses[net.path[n]]
     sent = losses[queue.losses_first & (losses.shape[0] - 1)].end - queue.cursor
     queue.cursor += sent

@@ -156,7 +156,7 @@ def query_manager(link: Any, manager: Any, amount: float, step: Any, sharing: An
 
 @compiled
 def record_mark(c: int, left: float, mark: float, step: Any, sharing: Any) -> None:
-    """Record ``mark`` marks among the ``left`` departures of queue c; join them to an overlapping stretch."""
+    """Record ``mark`` marks among the ``left`` departures of queue c; an overlapping record takes them in."""
     net, shared = sharing.net, sharing.shared
     queue = net.queues[c]
     end = shared[SENT, c] + shared[LOST_HERE, c]

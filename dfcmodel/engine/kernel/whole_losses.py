@@ -33,7 +33,7 @@ def draw_flow(link: Any, first: int, end: int, total: float, arrivals: Any) -> i
 
 @compiled
 def draw_losses(link: Any, first: int, end: int, amount: float, shared: Any) -> float:
-    """Reduce arrivals ``now`` at queues ``first`` .. ``end`` - 1 to losses, up to ``amount``, by packets; return sum.
+    """Reduce arrivals ``now`` at queues ``first`` .. ``end`` - 1 to lost whole packets, up to ``amount``; return it.
 
     ``owed`` holds the remaining losses of packets that were drawn earlier, by queue; they come first.
     """
