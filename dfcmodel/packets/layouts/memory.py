@@ -108,7 +108,7 @@ def outstanding(plan: PacketPlan) -> NDArray[np.int64]:
 
 
 def first_elements(plan: PacketPlan, spare: int, maximum: int) -> tuple[int, int]:
-    """Return first rows of packets, ``spare`` times as usual, up to ``maximum``, and the used number at which to grow."""
+    """Return first rows of packets, ``spare`` times as usual, up to ``maximum``, and the used number to grow at."""
     begin = 8 * len(plan.forward) + 8 * len(plan.clocks) + 4 * plan.initial_events + ELEMENTS
     return (maximum, NEVER) if begin * spare >= maximum else (begin * spare, begin * spare // 2)
 
@@ -177,7 +177,7 @@ def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
 
 @dataclass
 class Layout:
-    """State of a run at its start: the kernel's arrays, the length of a window, and a bound of packets.
+    """State of a run at its start: the kernel's arrays, the length of a time window, s, and a bound of packets.
 
     Attributes
     ----------

@@ -86,7 +86,7 @@ WINDOW_FRACTION = 1.0 - 1e-6
 
 
 class Lookahead(NamedTuple):
-    """Ports without queues of events, parts of routes, processing order, and length of a window, s.
+    """Ports without queues of events, parts of routes, processing order, and length of a window of time, s.
 
     Attributes
     ----------

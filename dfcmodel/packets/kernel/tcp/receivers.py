@@ -171,7 +171,7 @@ def receive_header(world: Any, e: int, time: float) -> bool:
 
 @compiled
 def start_followers(net: Any, senders: Any, f: int, time: float) -> None:
-    """Count flow f, complete at ``time``, for its followers; schedule, after delays, those that wait for no other."""
+    """Count flow f, complete at ``time``, for its followers; schedule, after delays, flows that wait for no other."""
     if len(senders.follow) == 0:
         return
     for row in range(senders.follow[f].begin, senders.follow[f].end):
