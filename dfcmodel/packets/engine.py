@@ -181,7 +181,7 @@ class PacketRun:
     _bound: tuple[tuple[tuple[Any, ...], ...], Any] | None = field(default=None, init=False, repr=False)
 
     def advance(self, until: int) -> bool:
-        """Advance to the end of sample ``until``; False: larger arrays are needed; raise for invalid values of rules.
+        """Advance to the end of sample ``until``; False: needs larger arrays; raises for invalid values or no memory.
 
         Raises
         ------

@@ -240,7 +240,7 @@ class Ports(Sequence[Port]):
         return places_of(pairs, reversed_pairs)
 
     def _add(self, port: Port) -> int:
-        """Add a port that is no link, and return its index."""
+        """Add a port that is no link, and return its index; ValueError if it has no room for a packet."""
         if port.room < 1:
             number(f"buffer of {port.name}", float(port.room), at_least=1.0)
         p = len(self)

@@ -181,7 +181,7 @@ def _division(end: float, sample: float) -> tuple[float, int, int]:
 
 
 def _phases(scenario: Scenario, method: Packets) -> Floats:
-    """Return the tick phases of the flows, s, (F,); 0 except with ns-2's conventions."""
+    """Return the tick phases of the flows, s, (F,); 0 except with ns-2's conventions; ValueError for a wrong number."""
     F = len(scenario.flows)
     if not method.is_ns2:
         return np.zeros(F)

@@ -197,13 +197,13 @@ def order_and_window(plan: PacketPlan, without_calendar: Integers, parts: RouteP
 
 
 def _latencies(
-    plan: PacketPlan, parts: RouteParts, without_calendar: Integers, units: tuple[Integers, NDArray[np.bool_]]
+    plan: PacketPlan, parts: RouteParts, without_calendar: Integers, groups: tuple[Integers, NDArray[np.bool_]]
 ) -> tuple[Integers, Integers, Floats]:
-    """Return (source, target, shortest time, s), (N,) each, between groups of queues; ``units``: group, is a host's.
+    """Return (source, target, shortest time, s), (N,) each, between queues' groups; ``groups``: first one, is a host's.
 
-    ``units`` are the port that stands for each, and whether it is of a host, (P + 1,).
+    ``groups`` are the port that stands for each, and whether it is of a host, (P + 1,).
     """
-    hops, (one, is_host) = plan.representative_hops, units
+    hops, (one, is_host) = plan.representative_hops, groups
     sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
     receives_acks = plan.backward.counts > 0
     inside = np.append(hops.port, -1)[parts.end] >= 0
