@@ -243,7 +243,7 @@ def _telemetry_records(flow: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _times(plan: PacketPlan) -> NDArray[Any]:
-    """Return times, s, ranks and bytes in queue as rows of `TIMES`, (P CLASSES,): by port, then size class."""
+    """Return times, s, ranks and bytes in queue as rows of `TIMES`, (P * CLASSES,): by port, then size class."""
     times = aligned(CLASSES * len(plan.ports), TIMES)
     for name, values in (
         ("transmission", plan.transmission), ("passage", plan.passage), ("rank", plan.arrival_ranks),

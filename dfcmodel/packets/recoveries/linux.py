@@ -94,7 +94,7 @@ def has_lost(s: Any, e: Any) -> bool:
 
 
 def enter_as_linux(s: Any, e: Any) -> Any:
-    """Return the sender at the start of recovery; its fields keep the window before it (``prior_cwnd``)."""
+    """Return the sender at the start of recovery; ``recover_fs`` keeps the window before it (``prior_cwnd``)."""
     prior_cwnd = float(int(s.cwnd))
     s = enter_by_time(s, e)
     return s._replace(recover_fs=prior_cwnd)

@@ -50,7 +50,7 @@ def is_for_interface(net: Any, e: int, key: int) -> bool:
 
 @inlined
 def interface_of(net: Any, e: int) -> int:
-    """Return the port of packet e's next hop if it is a host's network interface; otherwise -1."""
+    """Return the port of packet e's hop, which must be at a port, if it is a host's network interface; otherwise -1."""
     p = int64(net.hop[net.packet[e].hop].port)
     return p if net.port[p].kind == INTERFACE else -1
 
