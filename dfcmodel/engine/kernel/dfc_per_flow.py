@@ -35,7 +35,7 @@ def send_message(to: Any, rate: float, queue: Any) -> None:
 
 @inlined
 def receive_feedback(slot: Any, receiving: Any, queues: Any, quantum: float) -> None:
-    """Deliver DFC messages to queues due, ``slot``'s rows of ``receiving``; set their rates, multiples of ``quantum``.
+    """Deliver DFC messages due, rows of ``receiving`` by time ``slot``; set queues' rates, multiples of ``quantum``.
 
     If the unconstrained rates of a link's flows exceed its rate, they share it in proportion (eq. 13).
     """
@@ -68,7 +68,7 @@ def receive_feedback(slot: Any, receiving: Any, queues: Any, quantum: float) -> 
 
 @inlined
 def send_feedback(slot: Any, sending: Any, queues: Any) -> None:
-    """Send nominal rates (eq. 5) and backlogs of the queues due, ``slot``'s rows of ``sending``, to queues upstream."""
+    """Send nominal rates (eq. 5) and backlogs due, rows of ``sending`` by time ``slot``, to the upstream queues."""
     for n in range(slot.send_one, slot.send_two):
         entry = sending[n]
         queue = queues[entry.first]

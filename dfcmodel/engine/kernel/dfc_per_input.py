@@ -45,7 +45,7 @@ def input_share(link: Any, report: Any, intensity: float, queues: Any, bands: An
 
 @compiled
 def receive_input_feedback(slot: Any, net: Any, bands: Any, feedback: Any, quantum: float) -> None:
-    """Deliver messages due in a slot to links with a queue per input; set the inputs' rates, multiples of a quantum."""
+    """Deliver messages due in a time slot to links with a queue per input; set their inputs' rates, in quanta."""
     for n in range(slot.receive_input, slot.receive_input_end):
         i = feedback.input_receiving[n]
         link, report = net.links[i], feedback.input_links[i]
@@ -75,7 +75,7 @@ def input_message(entry: Any, net: Any, bands: Any, input_links: Any) -> Any:
 
 @compiled
 def send_input_feedback(slot: Any, net: Any, bands: Any, feedback: Any) -> None:
-    """Send the sums of nominal rates and of backlogs of a slot's entries to their upstream links and hosts."""
+    """Send the sums of nominal rates and of backlogs of a time slot's entries to their upstream links and hosts."""
     entries = feedback.input_sending
     n = slot.send_input
     while n < slot.send_input_end:

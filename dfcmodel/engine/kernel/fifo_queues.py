@@ -44,7 +44,7 @@ def sum_of(first: int, end: int, amounts: Any) -> float:
 
 @inlined
 def append_arrivals(b: int, first: int, end: int, sharing: Any) -> None:
-    """Append cumulative arrivals at band b, queues ``first`` .. ``end`` - 1, to its rows; if full, replace the last."""
+    """Append arrivals at band b, a FIFO of queues ``first`` .. ``end`` - 1, as a row of totals; full: as the last."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     mask = order.rows.shape[0] - 1
     if band.tail == band.head:  # the queue was empty: the first row holds the departures
@@ -68,7 +68,7 @@ def copy(first: int, end: int, values: Any, row: Any) -> None:
 
 @inlined
 def find_head(band: Any, b: int, order: Any) -> float:
-    """Move band b's head to its last completely served row; return the served part, 0 to 1, of the next row."""
+    """Move the head of band b, a FIFO, to the last row served completely; return the part, 0 to 1, of the next row."""
     mask = order.rows.shape[0] - 1
     head = band.head
     while head < band.tail - 1 and order.total[(head + 1) & mask, b] <= band.served:
@@ -147,7 +147,7 @@ def send_departures(link: Any, first: int, end: int, now: Any, step: Any, sharin
 
 @inlined
 def set_departures(link: Any, b: int, first: int, end: int, quantum: float, sharing: Any) -> None:
-    """Serve band b at its pace, in order of arrival: set departures ``now`` of queues ``first`` .. ``end`` - 1."""
+    """Serve band b, a FIFO of queues ``first`` .. ``end`` - 1, at its pace: set ``now`` to cumulative departures."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     band.served = min(band.served + band.pace, band.arrivals)
     if end - first == ONE:
@@ -160,7 +160,7 @@ def set_departures(link: Any, b: int, first: int, end: int, quantum: float, shar
 
 @inlined
 def serve_band(link: Any, b: int, first: int, end: int, step: Any, sharing: Any) -> None:
-    """Serve band b, queues ``first`` .. ``end`` - 1, for a step: add arrivals, send departures, add up backlogs."""
+    """Serve band b, a FIFO of queues ``first`` .. ``end`` - 1: add arrivals, send departures, add up backlogs."""
     band, shared = sharing.bands[b], sharing.shared
     column = NOW
     if band.tail == band.head and band.arrivals <= band.served + band.pace:  # all may pass

@@ -96,7 +96,7 @@ def remove_arrivals(first: int, end: int, shared: Any) -> None:
 
 @inlined
 def remove_from_order(b: int, first: int, end: int, amount: float, sharing: Any) -> None:
-    """Remove ``now``, with the sum ``amount``, from the last arrivals at queues ``first`` .. ``end`` - 1 of band b."""
+    """Remove ``now``, sum ``amount``, from the last arrivals at band b, a FIFO of queues ``first`` .. ``end`` - 1."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     remove_arrivals(first, end, shared)
     band.arrivals -= amount
@@ -143,7 +143,7 @@ def subtract_surplus(first: int, end: int, surplus: float, now: Any) -> float:
 
 @compiled
 def drop_from_range(b: int, first: int, end: int, over: Any, step: Any, sharing: Any) -> float:
-    """Drop up to ``over.amount`` of the step's arrivals at band b, queues ``first`` .. ``end`` - 1; return how much."""
+    """Drop up to ``over.amount`` of the step's arrivals at FIFO b, queues ``first`` .. ``end`` - 1; return how much."""
     shared = sharing.shared
     arrivals = fresh_arrivals(first, end, shared)
     part = over.part if over.part >= 0.0 else min(1.0, over.amount / arrivals)

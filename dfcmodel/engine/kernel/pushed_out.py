@@ -19,7 +19,7 @@ __all__ = ["push_out"]
 
 @compiled
 def common_length(first: int, end: int, room: float, bands: Any) -> float:
-    """Return the length, packets, to which bands ``first`` .. ``end`` - 1 are cut so that all fit into ``room``."""
+    """Return the length, packets, to which bands, FIFOs, ``first`` .. ``end`` - 1 are cut so that all fit ``room``."""
     length = -1.0
     longer = 0.0
     while longer > length:

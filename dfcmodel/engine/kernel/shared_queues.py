@@ -22,7 +22,7 @@ __all__ = ["serve_shared"]
 
 @compiled
 def divide(link: Any, first: int, end: int, amount: float, quantum: float, bands: Any) -> float:
-    """Set the paces of bands ``first`` .. ``end`` - 1 to max-min fair parts of ``amount``; return the remainder.
+    """Set paces of bands, FIFOs, ``first`` .. ``end`` - 1 to max-min fair parts of ``amount``; return the remainder.
 
     Bands get equal parts, limited by their ``demand``; ``pace`` is set to the part of a band.
     """
@@ -49,7 +49,7 @@ def divide(link: Any, first: int, end: int, amount: float, quantum: float, bands
 
 @compiled
 def set_paces(link: Any, bands: Any, queues: Any, quantum: float) -> None:
-    """Set ``pace``, the packets that each band of a link may send in this step.
+    """Set ``pace``, the packets that each band, a FIFO of flows, of a link may send in this step.
 
     If classes are paused for a part of the step, the link is divided twice. The first division gives the rate
     of a paused class without its pause, which it sends at in the rest of the step. The second division distributes the
@@ -82,7 +82,7 @@ def set_paces(link: Any, bands: Any, queues: Any, quantum: float) -> None:
 
 @inlined
 def sum_bands(link: Any, bands: Any, shared: Any) -> None:
-    """Set the arrivals at each band of a link to the sum over its queues."""
+    """Set the arrivals at each band, a FIFO, of a link to the sum over its queues, one per flow."""
     for b in range(link.first_band, link.end_band):
         band = bands[b]
         band.arrivals = sum_of(band.first, band.end, shared[ARRIVED])
