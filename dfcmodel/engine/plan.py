@@ -274,7 +274,7 @@ def compile_scenario(
 def _number_queues(
     scenario: Scenario, fluid: Fluid, h: float, quantum: float, times: tuple[list[float], list[float]]
 ) -> FluidPlan:
-    """Return a plan with links and queues in order, and steps between queues by ``times``: delays, half transmissions.
+    """Return a plan with links and queues in order, and steps between queues by ``times``, two lists by link, steps.
 
     ``times``: delays of the links of the scenario and half transmission times, steps.
     """
@@ -335,7 +335,7 @@ def _delay_in_steps(link: Link, h: float) -> float:
 
 
 def steps_of_delay(name: str, time: float, h: float) -> int:
-    """Return a delay, s, as a whole number of steps of ``h`` s; warns if it is rounded; ValueError beyond 1 %."""
+    """Return a delay, s, as whole steps of ``h`` s; warns, with ``name``, if it is rounded; ValueError beyond 1 %."""
     steps = nearest_steps(name, time, h)
     error = abs(steps * h / time - 1.0)
     if error > 1e-9:
@@ -345,13 +345,13 @@ def steps_of_delay(name: str, time: float, h: float) -> int:
 
 
 def _half_transmission_time(link: Link, fluid: Fluid) -> float:
-    """Return the time, s, that store-and-forward adds to a link's delay, half a packet's; 0 with DFC."""
+    """Return the time, s, that store-and-forward adds to a link's delay, half a packet's; 0 with DFC, or if off."""
     keeps_delay = link.discipline.diffuses or not fluid.store_and_forward
     return 0.0 if keeps_delay else 0.5 / link.rate
 
 
 def finest_quantum(scenario: Scenario, end: float) -> float:
-    """Return the smallest quantum of packets, a power of 2 from 2^-26 on, for which sums in float64 are exact."""
+    """Return the smallest quantum, packets, a power of 2 >= 2^-26, with exact float64 sums in a run of ``end`` s."""
     table = scenario.table
     first = scenario.by_link(lambda link: link.rate)[scenario.routes.first]
     rates = table.each("source", lambda source: source.rate if isinstance(source, (CBR, OnOff)) else math.nan)
@@ -424,13 +424,13 @@ def _number_bands(scenario: Scenario, order: list[int], links: Any) -> tuple[dic
     return queue_of, bands
 
 
-def _band_key(kind: int, rule: Any, priority: int, f: int, feeder: int) -> tuple[int, ...]:
+def _band_key(kind: int, discipline: Any, priority: int, f: int, feeder: int) -> tuple[int, ...]:
     """Return the key by which flows at a link are in the same FIFO queue, and by which FIFO queues are ordered.
 
     Lossless classes come first, as they have rooms of their own.
     """
-    if rule.queue_per == "class":
-        return int(priority not in rule.classes), priority
+    if discipline.queue_per == "class":
+        return int(priority not in discipline.classes), priority
     if kind == FAIR_SHARES:
         return (f,)
     return (feeder,) if kind == PER_INPUT else (0,)
@@ -499,7 +499,7 @@ def _arrival_steps(legs: list[tuple[float, float]]) -> tuple[list[float], float]
 
 
 def _separate_steps(arrivals: list[float], positions: list[int]) -> list[float]:
-    """Return the steps at which a flow reaches hops (``positions`` of links, -1: no queue) and receiver, made distinct.
+    """Return ``arrivals`` at hops (``positions`` of links, -1: no queue) and receiver, steps, late enough for service.
 
     Links are served in the order of their positions (-1: no queue). Packets may leave a link and reach a later link in
     the same step. To an earlier link, and to the receiver, they take a step. The return path is
@@ -517,7 +517,7 @@ def _separate_steps(arrivals: list[float], positions: list[int]) -> list[float]:
 
 
 class DelayedQueue(NamedTuple):
-    """A queue whose link has a delay that follows a trace: number, steps without the trace, and trace.
+    """A queue whose packets reach the next queue after a delay by a trace: its index, steps without the trace, trace.
 
     number: its index; steps: from it to the next queue without the trace; trace: the delays over time.
     """
@@ -688,7 +688,7 @@ def _dfc_tables(plan: FluidPlan, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _append_by_flows(table: list[tuple[int, ...]], entries: list[tuple[int, ...]]) -> list[int]:
-    """Append entries, less the number of flows that they begin with, to ``table``, by it; return where each begins."""
+    """Append entries by, and without, their first item, a number of flows; return where 1, 2, more begin, and end."""
     limits = (1, 2, SEVERAL_FLOWS, SEVERAL_FLOWS + 1)
     starts = [len(table) + sum(entry[0] < flows for entry in entries) for flows in limits]
     table += [entry[1:] for entry in sorted(entries)]
@@ -696,14 +696,14 @@ def _append_by_flows(table: list[tuple[int, ...]], entries: list[tuple[int, ...]
 
 
 def _flow_entry(plan: FluidPlan, i: int) -> tuple[int, int, int]:
-    """Return the number of flows of link i, at most `SEVERAL_FLOWS`, its first queue, and its last one or end."""
+    """Return link i's number of flows, at most `SEVERAL_FLOWS`, first queue, and last queue, or end if several."""
     queues = plan.queues_at(i)
     flows = min(queues.stop - queues.start, SEVERAL_FLOWS)
     return flows, queues.start, queues.stop if flows == SEVERAL_FLOWS else queues.stop - 1
 
 
 def _flow_senders(plan: FluidPlan, per_flow: list[bool], i: int) -> list[tuple[int, ...]]:
-    """Return an entry per link that sends feedback per flow to link i: its flows, queues and receivers."""
+    """Return (number of flows, first and last queue, two receivers) of each link that sends feedback to link i."""
     fed = [int(d) for d in plan.next_queue[plan.queues_at(i)] if d >= 0]
     link_of, no_queue = plan.network.queues["link"], len(plan.next_queue)
     senders: list[tuple[int, ...]] = []
@@ -777,7 +777,7 @@ def _link_pauses(plan: FluidPlan, n: int) -> list[Any]:
 
 
 def _class_pauses(plan: FluidPlan, n: int, first_row: int) -> list[Any]:
-    """Return the rows of link n with PFC, one per feeder and lossless class; write its reservations to its record."""
+    """Return link n's rows with PFC, from ``first_row`` on, by feeder and lossless class; write its reservations."""
     scenario, links, i = plan.scenario, plan.network.links, plan.position[n]
     rule: Any = scenario.links[n].discipline
     rooms = _class_rooms(plan, n)
@@ -818,7 +818,7 @@ def _class_rooms(plan: FluidPlan, n: int) -> dict[tuple[int, int], float]:
 
 
 def _check_rooms(scenario: Scenario, n: int) -> None:
-    """Raise ValueError if PFC reserves more than link ``n``'s buffer for the access links of flows in the fluid."""
+    """Raise ValueError if PFC reserves more than link n's buffer: in the fluid each host's flow has an access link."""
     reserved, link = scenario.part_of_rooms(n, sum(scenario.rooms(n).values())), scenario.links[n]
     if reserved > scenario.buffer_of(n):
         msg = "in the fluid each flow of a host has an access link, for which PFC reserves room,"
@@ -840,7 +840,7 @@ def _pause_row(plan: FluidPlan, n: int, u: int) -> Any:
 
 
 def _storms(requests: list[Any], start: float) -> list[Any]:
-    """Return copies of rows of pauses that begin at step ``start``, whatever the queue, and never end."""
+    """Return copies of ``requests``, rows of pauses, that begin at step ``start``, for any queue, and never end."""
     rows = [row.copy() for row in requests if row["high"] < math.inf]
     for row in rows:
         row["held"], row["room"], row["backlog"] = STORM, start, -start
@@ -889,7 +889,7 @@ def _empty_queues(plan: FluidPlan, delayed: set[int], end: float, rng: np.random
 
 
 def order_rows(links: Any, quantum: float, steps: float) -> int:
-    """Return the steps, a power of 2, for which arrivals keep their order: full buffers empty, at most ``steps``.
+    """Return the rows of `Order`, a power of 2: for the steps in which full buffers empty, or for a run of ``steps``.
 
     Interfaces of hosts have unlimited buffers.
     """

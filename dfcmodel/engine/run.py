@@ -203,7 +203,7 @@ def _check_rules(plan: FluidPlan) -> None:
 
 
 def _fault_message(plan: FluidPlan, step: int, reason: int, at: int) -> str:
-    """Return the reason, the time and the queue or flow of a fault of the kernel as a message."""
+    """Return a message on a fault of the kernel: its time, its reason, and the queue or flow ``at``."""
     when = f"{plan.scenario.name}, t = {step * plan.step:g} s"
     if reason == BAD_QUEUE:
         link = plan.scenario.links[plan.order[plan.network.queues["link"][at]]]
@@ -411,7 +411,7 @@ class _Samples:
         return self._of_flows(5).astype(np.int64)
 
     def recoveries(self) -> tuple[str, ...]:
-        """Return the name of each flow's loss recovery, F of them."""
+        """Return the name of each flow's loss recovery, F of them; "" for flows without a window rule."""
         pairs = zip(self.flows["source"].tolist(), self.flows["recovery"].tolist(), strict=True)
         return tuple(RECOVERY_NAMES[recovery] if source == WINDOW else "" for source, recovery in pairs)
 
@@ -453,12 +453,12 @@ class _Samples:
         return len(self.flows), len(self.scenario.senders)
 
     def _at_queues(self, chosen: Any, values: Floats, *samples: int) -> AtNodes:
-        """Return ``values`` by flow and node; ``chosen`` indexes the hops that have a queue."""
+        """Return ``values`` by flow and node, and sample: rows of the hops with a queue that ``chosen`` selects."""
         flow, node, queue = self._hops
         return AtNodes(flow[queue >= 0][chosen], node[queue >= 0][chosen], values, (*self._shape, *samples))
 
     def carried(self) -> AtNodes:
-        """Return the packets of each flow that each node sent during the run, (F, L), as `AtNodes`.
+        """Return the packets of each flow that each node sent during the run, (F, number of nodes), as `AtNodes`.
 
         A link that never queues carries the packets of the previous queue, or of the host, after the delays of the
         links between them.
@@ -476,11 +476,11 @@ class _Samples:
         return AtNodes(flow, node, values, self._shape)
 
     def mean_queue(self) -> AtNodes:
-        """Return the mean number of packets of each flow in each node's queues, (F, L), as `AtNodes`."""
+        """Return the mean number of packets of each flow in each node's queues, (F, number of nodes), as `AtNodes`."""
         return self._at_queues(slice(None), self.queues["mean_area"][self._queues] / self.steps)
 
     def lost(self) -> AtNodes:
-        """Return the packets of each flow lost at each node in each sample, (F, L, T), as `AtNodes`."""
+        """Return the packets of each flow lost at each node in each sample, (F, number of nodes, T), as `AtNodes`."""
         losing = np.flatnonzero(np.asarray(self.lost_packets.any(axis=0))[self._queues])
         values = np.ascontiguousarray(self.lost_packets[:, self._queues[losing]].T)
         return self._at_queues(losing, values, len(values.T))
@@ -593,7 +593,7 @@ def _waiting_packets(plan: FluidPlan, sent_before: Any) -> Any:
 
 
 def pause_times(plan: FluidPlan, switches: Any) -> Iterator[tuple[int, int, int, int, Any]]:
-    """Yield paused link, pausing link, class, 1 for a fault, and times, s, at which pauses took effect, ended ...
+    """Yield paused and pausing link, class, 1 for a fault, and times, s, at which the pauses begin, end, begin, ...
 
     `dfcmodel.results.pauses.intervals_of` takes these.
 

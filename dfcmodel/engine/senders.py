@@ -131,7 +131,7 @@ def sender_records(
 
 
 class _Path(NamedTuple):
-    """Numbers of a flow's path: two rates, packets/s, its round trip, steps, and the buffers behind link 1, packets.
+    """Numbers of a flow's path: line rate, packets/s, round trip, steps, slowest rate, buffers behind link 1, packets.
 
     line_rate: of its first link, packets/s; round_trip: with empty queues, steps; slowest_rate: packets/s; buffers: of
     the links behind the first one, packets.
@@ -197,7 +197,7 @@ def _in_steps(times: Any, h: float) -> Any:
 def rate_schedules(
     flows: Any, scenario: Scenario, span: tuple[Floats, float], h: float, quantum: float, rng: np.random.Generator
 ) -> Any:
-    """Return rows (step, packets per step) of all sources without windows; write each flow's range to ``flows``, rows.
+    """Return rows (step, packets per step) of sources without windows; ``span``: starts, end, s; set ranges in flows.
 
     ``span``: when the flows start, (F,), and when the run ends, s.
     """
@@ -229,7 +229,7 @@ def _switching_times(source: OnOff, start: float, end: float, rng: np.random.Gen
 
 
 def _amounts(switches: Floats, pace: float, quantum: float) -> list[tuple[float, float]]:
-    """Return (step, packets per step from then on) of a source switched on, off, on, ... at ``switches``, steps."""
+    """Return (step, packets per step from then on) of ``pace`` switched on, off, on, ... at ``switches``, steps."""
     amounts: dict[float, float] = {}
     for n, (start, end) in enumerate(itertools.pairwise([*switches, np.inf])):
         rate = pace if n % 2 == 0 else 0.0

@@ -226,7 +226,7 @@ def _shortest_times(scenario: Scenario) -> Iterator[float]:
 
 
 def nearest_steps(name: str, time: float, step: float) -> int:
-    """Return a feedback period, s, as a whole number of steps, at least one; ValueError if 1 % off.
+    """Return a feedback period, s, as a whole number of steps, at least one; ValueError if more than 1 % off.
 
     Raises
     ------
@@ -270,7 +270,7 @@ def round_down(amounts: Any, quantum: float) -> Any:
 
 
 def check_disciplines(scenario: Scenario) -> None:
-    """Raise ValueError for a discipline, an option of a flow or an element that the fluid does not run."""
+    """Raise ValueError for disciplines, sources, options of flows and elements that the fluid does not run."""
     _check_elements(scenario)
     for link in scenario.link_table.kinds:
         if "fluid" not in link.discipline.levels:
@@ -307,7 +307,7 @@ def check_disciplines(scenario: Scenario) -> None:
 
 
 def _check_elements(scenario: Scenario) -> None:
-    """Raise ValueError for elements of paths other than traces, and for RateTrace where feedback needs one rate."""
+    """Raise ValueError for elements of paths that the fluid lacks, and for RateTrace where feedback needs one rate."""
     for element in scenario.all_elements:
         kind, table = type(element).__name__, scenario.link_table
         if isinstance(element, DelayTrace):
@@ -338,7 +338,7 @@ DRAWN_MARKS_HINT = 'use marks="drawn"'
 
 
 def with_expected_marks(scenario: Scenario) -> Scenario:
-    """Return a scenario whose managers mark mean numbers of packets and senders respond to these; ValueError if none.
+    """Return a scenario with managers and senders for mean numbers of marks; ValueError for one without such a form.
 
     Raises
     ------

@@ -181,7 +181,7 @@ class PacketRun:
     _bound: tuple[tuple[tuple[Any, ...], ...], Any] | None = field(default=None, init=False, repr=False)
 
     def advance(self, until: int) -> bool:
-        """Advance to the end of sample ``until``; False: larger arrays are needed; raise for invalid values of rules.
+        """Advance to the end of sample ``until``; False: needs larger arrays; raises for invalid values or no memory.
 
         Raises
         ------
@@ -619,7 +619,7 @@ class Records:
         }  # fmt: skip
 
     def take_switches(self, count: int) -> bool:
-        """Store ``count`` rows that the engine wrote to ``switches``; return whether this is a new array now.
+        """Store ``count`` rows that the engine wrote to ``switches``; return whether ``switches`` is a new array now.
 
         A part of them is copied, and a large one kept as it is: ``switches`` is another array then, and True is
         returned.
@@ -649,7 +649,7 @@ class Records:
         flow, hop, P = arrays["flow"], arrays["hop"], len(self.plan.ports)
 
         def column(name: str, of_idle: float = 0) -> NDArray[Any]:
-            """Return a field of the flows; its memory is not read of flows that have not begun."""
+            """Return a field of the flows; of flows that have not begun, whose memory is not read, ``of_idle``."""
             if isinstance(self.plan.active, slice):
                 return np.array(flow[name])
             values = np.full(len(flow), of_idle, dtype=flow.dtype[name])

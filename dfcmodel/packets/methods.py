@@ -222,7 +222,7 @@ class Packets(Described):
         return replace(self, seed=int(random.integers(1, 2**31 - 1)))
 
     def recovery_of(self, scenario: Scenario) -> Sequence[str | LossRecovery]:
-        """Return the loss recovery of each flow, "" without a window; ValueError for an unknown flow's name."""
+        """Return the loss recovery of each flow, "" without a window; ValueError for a recovery that does not fit."""
         chosen = self.recovery
         if isinstance(chosen, Mapping):
             names = list(scenario.table.names)
@@ -295,7 +295,7 @@ def repair_named(name: str, recovery: object) -> str | SelectiveRepair:
 
 
 def check_choice(name: str, recovery: object) -> None:
-    """Raise ValueError unless a value is the name of a loss recovery, or an instance that can run."""
+    """Raise ValueError, with ``name``, unless a value names or is a loss recovery, or a repair for rate rules."""
     kind = getattr(recovery, "__name__", "")
     if not isinstance(recovery, LossRecovery) and hasattr(recovery, "on_duplicate_ack"):
         raise ValueError(f"{name} = {kind}: is a class; write {kind}()")

@@ -97,6 +97,7 @@ class NativeFlows:
         return any(self._library(f).functions["observe"] for f in self.flows)
 
     def _library(self, f: int) -> Library:
+        """Return the loaded library of flow f's rule."""
         rule: Any = self.plan.scenario.flows[f].source
         loaded: Library = rule.loaded
         return loaded
@@ -107,6 +108,7 @@ class NativeFlows:
             self._begin_flow(self.rows[n : n + 1], f, flow[f : f + 1], rule[flow["rule"][f]])
 
     def _begin_flow(self, row: Any, f: int, flow: Any, of_rule: Any) -> None:
+        """Begin flow f's connection; set its rows, also of its rule and `NATIVE_RULE`; RuleError if it has no state."""
         plan, spec, library = self.plan, self.plan.scenario.flows[f], self._library(f)
         asked = [0.0 if value is None else float(value) for value in (spec.initial_window, spec.ssthresh)]
         delay = plan.method.ack_delay if plan.delays_acks[f] else 0.0
@@ -169,6 +171,7 @@ class NativeFlows:
         raise RuleError(refusal(where, function, what, self._library(f), row))
 
     def _where(self, f: int) -> str:
+        """Return the rule, flow f's name and the scenario's, for messages."""
         flow = self.plan.scenario.flows[f]
         return f"{flow.source!r} of flow {flow.name!r} in {self.plan.scenario.name}"
 
@@ -244,7 +247,7 @@ class Recorder:
         return state, control
 
     def wrap(self, function: int, address: int) -> Callable[[int, int, int], None]:
-        """Return a function that calls the library at ``address`` and records calls as of ``function``, a number."""
+        """Return a function that calls ``address`` and records the call as number ``function`` of `FUNCTIONS`."""
         call, size = CALLBACK(address), ctypes.sizeof(Control)
         fields = {name: NATIVE_RULE.fields[name][1] - EVENT for name in ("acked_count", "packet")}  # type: ignore[index]
 

@@ -740,7 +740,7 @@ class PacketPlan:
 
     @shared
     def with_lanes(self) -> Booleans:
-        """Whether each port has lanes, queues that it serves by turns, or can be paused, (P,)."""
+        """Whether each port has lanes, (P,): by its discipline, pauses, errors, elements, failures or routes."""
         lanes = self.by_discipline(has_lanes)
         lanes[self.pauses[1]] = True
         lanes[self.errors > 0.0] = True
@@ -913,7 +913,7 @@ class PacketPlan:
 
     @shared
     def choices(self) -> dict[int, tuple[int, ...]]:
-        """Rows of hops among which a switch chooses, by the row of a hop; `EXPIRES` where a time to live ends.
+        """Rows of the other hops among which a switch chooses, by row of a hop; `EXPIRES` where a time to live ends.
 
         A choice is among the links that continue what paths of a flow have in common up to there. Of the paths that go
         on over a link path k gets that of number k, modulo how many there are: with the first one for all, switches

@@ -61,7 +61,7 @@ KINDS = (DFC, Pause, ByClass, BFC, Fair, Priority, DualPI2, SwitchProgram, Inter
 
 
 def has_lanes(discipline: Discipline) -> bool:
-    """Return whether ports with a discipline have lanes: for schedulers, pauses, flow control, managers except RED."""
+    """Return whether ports with a discipline have lanes: one of `KINDS`, or with a queue manager other than RED."""
     manager = manager_of(discipline)
     managed = manager is not None and type(manager).on_step is not RED.on_step
     return managed or isinstance(discipline, KINDS)
@@ -240,7 +240,7 @@ class Ports(Sequence[Port]):
         return places_of(pairs, reversed_pairs)
 
     def _add(self, port: Port) -> int:
-        """Add a port that is no link, and return its index."""
+        """Add a port that is no link, and return its index; ValueError if it has no room for a packet."""
         if port.room < 1:
             number(f"buffer of {port.name}", float(port.room), at_least=1.0)
         p = len(self)

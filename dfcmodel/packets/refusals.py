@@ -136,7 +136,7 @@ def _check_room(link: Link) -> None:
 
 
 def _check_elements(scenario: Scenario, method: Packets) -> None:
-    """Raise ValueError for elements of paths at links whose disciplines do not allow them."""
+    """Raise ValueError for elements of paths that the method, or the link at which they are, does not allow."""
     if scenario.all_elements and method.is_ns2:
         msg = 'must be () with convention="ns2"'
         raise ValueError(f"elements of {scenario.name!r}: {msg}")
@@ -163,7 +163,7 @@ def _check_elements(scenario: Scenario, method: Packets) -> None:
 
 
 def _check_segments(flow: Flow, chosen: Any) -> None:
-    """Raise ValueError for segments of a flow that is not paced; ``chosen`` is its recovery in `Packets`."""
+    """Raise ValueError for segments of a sender that cannot send them; ``chosen``: its recovery by `Packets`."""
     rule: Any = flow.source
     recovery = getattr(rule, "recovery", "")
     if isinstance(chosen, LossRecovery) or (isinstance(chosen, str) and chosen in RECOVERIES):
@@ -251,7 +251,7 @@ def _examples(scenario: Scenario, method: Packets) -> Iterable[int]:
 
 
 def _check_telemetry(scenario: Scenario) -> None:
-    """Raise ValueError for a rule that reads telemetry which no link on its path, or not each, writes."""
+    """Raise ValueError for a rule of telemetry if no link on the path writes any, or one of them other fields."""
     table, routes = scenario.table, scenario.routes
     sources: list[Any] = list(table.columns["source"].values)
     rules = [source for source in sources if isinstance(source, RateRule) and sees_telemetry(type(source))]
@@ -278,7 +278,7 @@ def _check_telemetry(scenario: Scenario) -> None:
 
 
 def _check_laws(scenario: Scenario) -> None:
-    """Raise ValueError for a room below a packet, or a link under a law whose feeder has another or is no interface."""
+    """Raise ValueError for a law's room below a packet, and for a feeder of its link without a law or interface."""
     if not any(isinstance(link.discipline, LinkLaw) for link in scenario.link_table.kinds):
         return
     under = scenario.by_link(lambda link: isinstance(link.discipline, LinkLaw))
@@ -494,7 +494,7 @@ def check_arrival(scenario: Scenario, f: int, arrival: tuple[float, float], now:
 
 
 def refuse_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple[str, str, float]) -> None:
-    """Raise ArithmeticError for a value that a switch program at port p returned: NaN, no flag (0 or 1) or no queue.
+    """Raise ArithmeticError for ``returned``, (function, field, value), by port p's program for a packet of flow f.
 
     Parameters
     ----------
@@ -521,7 +521,7 @@ def refuse_program(plan: PacketPlan, p: int, f: int, now: float, returned: tuple
 
 
 def refuse_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str, str, float]) -> None:
-    """Raise ArithmeticError for a value that the law of port p returned: a message that is NaN, or no flag (0 or 1).
+    """Raise ArithmeticError for ``returned``, (function, field, value), by the law of port p, to which port q sends.
 
     Parameters
     ----------
@@ -541,7 +541,7 @@ def refuse_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str
 
 
 def refuse_element(plan: PacketPlan, k: int, now: float, returned: tuple[str, float]) -> None:
-    """Raise ArithmeticError for a value that element k of a path returned out of its range.
+    """Raise ArithmeticError for ``returned``, (field, value), by element k of a path, out of the field's range.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ class SelectiveRepair:
         return "selective"
 
     def timeouts(self, min_rto: float) -> tuple[float, float]:
-        """Return the short and the long timeout, s; ``min_rto`` is the scenario's, s.
+        """Return the short and the long timeout, s; ``min_rto``: the scenario's, s; ValueError if in the wrong order.
 
         Raises
         ------

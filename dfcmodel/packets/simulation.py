@@ -60,7 +60,7 @@ def plan_scenario(
     packet_jitter: float = 0.0,
     may_spray: bool = False,
 ) -> PacketPlan:
-    """Return the packet-level plan of a scenario for a method, with checks of the scenario.
+    """Return the packet-level plan of a scenario, checked; ``may_spray``: further flows may lend their paths.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def _division(end: float, sample: float) -> tuple[float, int, int]:
 
 
 def _phases(scenario: Scenario, method: Packets) -> Floats:
-    """Return the tick phases of the flows, s, (F,); 0 except with ns-2's conventions."""
+    """Return the tick phases of the flows, s, (F,); 0 except with ns-2's conventions; ValueError for a wrong number."""
     F = len(scenario.flows)
     if not method.is_ns2:
         return np.zeros(F)
@@ -287,7 +287,7 @@ class _Sampled:
 
     @cached_property
     def _waiting(self) -> NDArray[np.float64]:
-        """Packets in the queue of each port at the end of each sample, (P, S)."""
+        """Packets in the queue of each port at the end of each sample, (P, T)."""
         waiting = np.cumsum(self.records.waiting[: self.plan.samples], axis=0)[self.last]
         return np.asarray(waiting.T.astype(float))
 
@@ -320,7 +320,7 @@ class _Sampled:
         return np.asarray(np.where(receives_acks, np.maximum(0.0, delivered - opening), delivered))
 
     def window(self) -> NDArray[np.float64]:
-        """Return each flow's window at each sample's end, at most ``max_window``, packets, (F, T)."""
+        """Return each flow's window at each sample's end, packets, at most ``max_window``, (F, T); 0: no window."""
         window = np.asarray(self.records.window[self.last].T)
         table = self.plan.scenario.table
         # senders send at most max_window, as the fluid records it; rate rules have no window
@@ -328,7 +328,7 @@ class _Sampled:
         return np.asarray(np.minimum(window, allowed[:, np.newaxis]))
 
     def round_trip(self) -> NDArray[np.float64]:
-        """Return each flow's measured round-trip time at each sample's end, s, (F, T)."""
+        """Return each flow's measured round-trip time at each sample's end, s, (F, T); nan before the first one."""
         return np.asarray(self.records.round_trip[self.last].T)
 
     def cumulative_loss_events(self) -> NDArray[np.int64]:
@@ -358,18 +358,18 @@ class _Sampled:
         return peak
 
     def lost(self) -> AtNodes:
-        """Return the packets of each flow lost at each node in each sample, (F, L, T), as `AtNodes`."""
+        """Return the packets of each flow lost at each node in each sample, (F, number of nodes, T), as `AtNodes`."""
         records, row = self.records, self._links[1]
         losing = np.flatnonzero(np.asarray(records.lost[:-1].any(axis=0))[row])
         of_losing = self._sum_samples(records.lost[:, row[losing]]).T.astype(float)
         return self._at_nodes(losing, of_losing, len(self.last))
 
     def carried(self) -> AtNodes:
-        """Return the packets of each flow that each node sent during the run, (F, L), as `AtNodes`."""
+        """Return the packets of each flow that each node sent during the run, (F, number of nodes), as `AtNodes`."""
         return self._at_nodes(slice(None), self.records.carried[self._links[1]].astype(float))
 
     def mean_queue(self) -> AtNodes:
-        """Return the mean number of packets of each flow in each node's queues, (F, L), as `AtNodes`."""
+        """Return the mean number of packets of each flow in each node's queues, (F, number of nodes), as `AtNodes`."""
         return self._at_nodes(slice(None), self.records.waited[self._links[1]] / self.plan.end)
 
     @property
@@ -383,7 +383,7 @@ class _Sampled:
         return {flow: {name: values[self.last] for name, values in table.items()} for flow, table in tables}
 
     def queued_bytes(self) -> NDArray[np.float64] | None:
-        """Return `queued` in bytes, (nodes, S), nan at nodes that count packets; None if no buffer counts bytes."""
+        """Return `queued` in bytes, (nodes, T), nan at nodes that count packets; None if no buffer counts bytes."""
         ports = self._in_bytes
         if not ports.size:
             return None
@@ -428,7 +428,7 @@ def _recoveries(plan: PacketPlan) -> tuple[str, ...]:
 
 
 def _pause_intervals(plan: PacketPlan, rows: Any) -> Any:
-    """Return pauses as an array of `PAUSED`, one row each; access links are -1 - flow, those by faults are included."""
+    """Return pauses, by ``rows`` of `Records.switched` and faults, as rows of `PAUSED`; access links are -1 - flow."""
     link = plan.ports.link.copy()
     for p, f in _access_links(plan).items():
         link[p] = -1 - f

@@ -148,7 +148,7 @@ def spread(scenario: Scenario, method: Packets) -> tuple[Spraying, Scenario]:
 
 
 def _check_paths(scenario: Scenario, further: Integers) -> None:
-    """Raise ValueError for a sprayed flow without an interface, or over unequal links."""
+    """Raise ValueError for sprayed flows that cannot run; ``further``: number of each flow's additional paths, (F,)."""
     table, is_nic = scenario.table, scenario.host_is("nic")
     for f in np.flatnonzero((further > 0) & ~is_nic)[:1].tolist():
         host = scenario.host_of(scenario.flows[f])
@@ -229,7 +229,7 @@ def check_failures(scenario: Scenario, method: Packets) -> None:
 
 
 def reroute(scenario: Scenario, method: Packets) -> tuple[Scenario, Rerouting | None]:
-    """Return a scenario with all paths that flows use while links fail, and when they use which; None: no failures.
+    """Return a scenario with all paths that flows use while links fail, and when; None: failures change no path.
 
     Raises
     ------
@@ -247,7 +247,7 @@ def reroute(scenario: Scenario, method: Packets) -> tuple[Scenario, Rerouting | 
 
 
 def _reroute(scenario: Scenario, failures: Any, delay: float) -> tuple[Scenario, Rerouting | None]:
-    """Return (scenario whose flows have paths around failures in ``paths``, `Rerouting`), or (scenario, None)."""
+    """Return (scenario with paths around failures, `Rerouting`, ``delay`` s later), or (scenario, None) without any."""
     changes = sorted({time for rows in failures.values() for row in rows for time in row if time < math.inf})
     down = [frozenset(name for name, rows in failures.items() if any(a <= t < b for a, b in rows)) for t in changes]
     index = dict(zip(scenario.link_table.names, range(len(scenario.links)), strict=True))

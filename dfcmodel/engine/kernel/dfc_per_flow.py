@@ -14,7 +14,7 @@ __all__ = ["receive_feedback", "send_feedback"]
 
 @inlined
 def unconstrained_rate(queue: Any, intensity: float) -> float:
-    """Return the rate of ``queue``, a row, if it had its link to itself (J-tilde of eq. 13), packets per step, >= 0."""
+    """Return J-tilde (eq. 13), packets per step, of ``queue``, a row, as if alone on its link; ``intensity``: alpha."""
     rate = diffusive_rate(intensity, queue.reported_rate, queue.gain, queue.reported_backlog, queue.backlog)
     return max(0.0, rate)
 
@@ -28,14 +28,14 @@ def store_message(queue: Any) -> None:
 
 @inlined
 def send_message(to: Any, rate: float, queue: Any) -> None:
-    """Put the nominal rate and the backlog of ``queue`` in flight to the upstream queue ``to``."""
+    """Put ``rate``, the nominal rate of ``queue``, and its backlog in flight to the upstream queue ``to``."""
     to.message_rate = rate
     to.message_backlog = queue.backlog
 
 
 @inlined
 def receive_feedback(slot: Any, receiving: Any, queues: Any, quantum: float) -> None:
-    """Deliver the DFC messages due in a slot, and set their receivers' service rates, packets per step (eq. 13).
+    """Deliver DFC messages due, rows of ``receiving`` by time ``slot``; set queues' rates, multiples of ``quantum``.
 
     If the unconstrained rates of a link's flows exceed its rate, they share it in proportion (eq. 13).
     """
@@ -68,7 +68,7 @@ def receive_feedback(slot: Any, receiving: Any, queues: Any, quantum: float) -> 
 
 @inlined
 def send_feedback(slot: Any, sending: Any, queues: Any) -> None:
-    """Write each queue's nominal rate (eq. 5) and backlog into its upstream queue, by a slot's rows of ``sending``."""
+    """Send nominal rates (eq. 5) and backlogs due, rows of ``sending`` by time ``slot``, to the upstream queues."""
     for n in range(slot.send_one, slot.send_two):
         entry = sending[n]
         queue = queues[entry.first]

@@ -20,7 +20,7 @@ __all__ = ["receive_input_feedback", "send_input_feedback"]
 
 @compiled
 def input_share(link: Any, report: Any, intensity: float, queues: Any, bands: Any) -> float:
-    """Set the unconstrained rates of a link's inputs in ``queues``; return the fraction of these that each may send.
+    """Set unconstrained rates of a link's inputs by ``report``, at ``intensity`` alpha; return the fraction to send.
 
     An input without a sending flow has rate 0.
     """
@@ -45,7 +45,7 @@ def input_share(link: Any, report: Any, intensity: float, queues: Any, bands: An
 
 @compiled
 def receive_input_feedback(slot: Any, net: Any, bands: Any, feedback: Any, quantum: float) -> None:
-    """Deliver the messages due in a slot to links with a queue per input, and set their inputs' service rates."""
+    """Deliver messages due in a time slot to links with a queue per input; set their inputs' rates, in quanta."""
     for n in range(slot.receive_input, slot.receive_input_end):
         i = feedback.input_receiving[n]
         link, report = net.links[i], feedback.input_links[i]
@@ -75,7 +75,7 @@ def input_message(entry: Any, net: Any, bands: Any, input_links: Any) -> Any:
 
 @compiled
 def send_input_feedback(slot: Any, net: Any, bands: Any, feedback: Any) -> None:
-    """Send the sums of nominal rates and of backlogs of a slot's entries to their upstream links and hosts."""
+    """Send the sums of nominal rates and of backlogs of a time slot's entries to their upstream links and hosts."""
     entries = feedback.input_sending
     n = slot.send_input
     while n < slot.send_input_end:

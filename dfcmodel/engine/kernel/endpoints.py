@@ -17,7 +17,7 @@ __all__ = ["advance_endpoints"]
 
 @compiled
 def reset_feedback(flow: Any, f: int, part: float, net: Any) -> None:
-    """Set the DFC reports at flow f's host and nodes to ``part`` of their link's rate and an empty queue."""
+    """Set DFC reports at, and in flight to, flow f's host and nodes to ``part`` of the link rate and an empty queue."""
     for n in range(flow.path_first - 1, flow.path_end):
         queue = net.queues[net.path[n] if n >= flow.path_first else f]
         queue.reported_rate = part * queue.link_rate
@@ -69,7 +69,7 @@ def receive_packets(flow: Any, f: int, new: float, step: Any, net: Any, transpor
 
 @inlined
 def advance_tcp(flow: Any, f: int, new: float, step: Any, net: Any, transport: Any) -> bool:
-    """Advance receiver and sender of window flow f by a step; return False if its emission log is full."""
+    """Advance receiver, by ``new`` packets, and sender of window flow f by a step; return False if its log is full."""
     k, now = step.k, step.now
     acks, events = transport.acks, transport.events
     ack = acks[k & (acks.shape[0] - 1), f]
@@ -113,7 +113,7 @@ def receive_at_rate(flow: Any, f: int, new: float, step: Any, net: Any, transpor
 
 @compiled
 def advance_rate(flow: Any, f: int, new: float, step: Any, net: Any, transport: Any) -> None:
-    """Advance receiver and sender of rate flow f by a step; lost packets are not retransmitted."""
+    """Advance receiver, by ``new`` packets, and sender of rate flow f by a step; lost packets are not sent again."""
     k, h = step.k, step.h
     acks, events = transport.acks, transport.events
     ack = acks[k & (acks.shape[0] - 1), f]
@@ -161,7 +161,7 @@ def begin_next_wait(flow: Any, rate: float) -> None:
 
 @inlined
 def packets_after_wait(flow: Any, f: int, k: int, emitted: Any) -> float:
-    """Return the packets that flow f may send by step k after random waits, advanced; ``emitted``: ring (E, F)."""
+    """Advance flow f's random waits to step k; return the packets that may leave by then; ``emitted``: ring (E, F)."""
     mask = emitted.shape[0] - 1
     if flow.wait_end == 0.0:
         flow.wait_begin = flow.wait_end = float(flow.start)

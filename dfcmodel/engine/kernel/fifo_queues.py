@@ -22,7 +22,7 @@ __all__ = ["copy", "gather_arrivals", "serve_band", "sum_of"]
 
 @summing
 def gather_arrivals(first: int, end: int, from_wire: Any, origin: Any, shared: Any) -> float:
-    """Update the accepted arrivals of queues ``first`` .. ``end`` - 1, now and a step ago; return their sum."""
+    """Update accepted arrivals, now and a step ago, of queues ``first`` .. ``end`` - 1; return the former's sum."""
     lost, arrived, previous = shared[LOST_HERE], shared[ARRIVED], shared[PREVIOUS]
     total = 0.0
     for c in range(first, end):
@@ -44,7 +44,7 @@ def sum_of(first: int, end: int, amounts: Any) -> float:
 
 @inlined
 def append_arrivals(b: int, first: int, end: int, sharing: Any) -> None:
-    """Append this step's arrivals at band b to its rows; if the ring is full, the last row is replaced."""
+    """Append arrivals at band b, a FIFO of queues ``first`` .. ``end`` - 1, as a row of totals; full: as the last."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     mask = order.rows.shape[0] - 1
     if band.tail == band.head:  # the queue was empty: the first row holds the departures
@@ -68,7 +68,7 @@ def copy(first: int, end: int, values: Any, row: Any) -> None:
 
 @inlined
 def find_head(band: Any, b: int, order: Any) -> float:
-    """Move band b's head to its last completely served row; return the served part, 0 to 1, of the next row."""
+    """Move the head of band b, a FIFO, to the last row served completely; return the part, 0 to 1, of the next row."""
     mask = order.rows.shape[0] - 1
     head = band.head
     while head < band.tail - 1 and order.total[(head + 1) & mask, b] <= band.served:
@@ -82,7 +82,7 @@ def find_head(band: Any, b: int, order: Any) -> float:
 
 @inlined
 def divide_exactly(first: int, served: float, high: Any, now: Any) -> None:
-    """Correct the departures of two flows so that they add up to ``served``: rounding goes to the second flow."""
+    """Correct ``now`` of queue ``first`` + 1, at most to its ``high``, then of ``first``, to the sum ``served``."""
     second = first + ONE
     now[second] = min(served - now[first], high[second])
     now[first] = served - now[second]
@@ -90,7 +90,7 @@ def divide_exactly(first: int, served: float, high: Any, now: Any) -> None:
 
 @inlined
 def curve_at_head(band: Any, first: int, end: int, part: float, quantum: float, sharing: Any) -> None:
-    """Set ``now`` to the cumulative departures of a band's flows: ``part`` of the way between its head rows."""
+    """Set ``now`` of queues ``first`` .. ``end`` - 1 to departures: ``part`` of the way from head row to next row."""
     rows, now = sharing.order.rows, sharing.shared[NOW]
     mask = rows.shape[0] - 1
     low = rows[band.head & mask]
@@ -103,7 +103,7 @@ def curve_at_head(band: Any, first: int, end: int, part: float, quantum: float, 
 
 @inlined
 def put_on_wire(link: Any, first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
-    """Send departures up to ``now``, totals by queue: part ``weight`` arrives after the link's lag, the rest later."""
+    """Send queues ``first`` .. ``end`` - 1 up to ``now``, cumulative: part ``link.weight`` a step before the rest."""
     before, wire = sharing.shared[SENT], sharing.net.wire
     to_wire = wire[(step.k + link.lag) & (wire.shape[0] - 1)]
     weight, quantum = link.weight, step.quantum
@@ -119,14 +119,14 @@ def put_on_wire(link: Any, first: int, end: int, now: Any, step: Any, sharing: A
 
 @inlined
 def add_backlog(first: int, end: int, arrived: Any, sent: Any, area: Any) -> None:
-    """Add the backlogs of queues ``first`` .. ``end`` - 1 to ``area``, their sums over the steps."""
+    """Add the backlogs, ``arrived`` - ``sent``, of queues ``first`` .. ``end`` - 1 to ``area``, sums over the steps."""
     for c in range(first, end):
         area[c] += arrived[c] - sent[c]
 
 
 @inlined
 def put_on_wire_by_flow(first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
-    """Send departures up to ``now`` as `put_on_wire` does, with the lag and weight of each flow."""
+    """Send queues ``first`` .. ``end`` - 1 up to ``now`` as `put_on_wire` does, with the lag and weight of each."""
     before, queues, wire = sharing.shared[SENT], sharing.net.queues, sharing.net.wire
     k, quantum = step.k, step.quantum
     for c in range(first, end):
@@ -138,7 +138,7 @@ def put_on_wire_by_flow(first: int, end: int, now: Any, step: Any, sharing: Any)
 
 @inlined
 def send_departures(link: Any, first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
-    """Send a band's departures up to ``now``, with common or different lags of its flows."""
+    """Send a band's queues ``first`` .. ``end`` - 1 up to ``now``, cumulative, with common or different lags."""
     if link.lag < 0:
         put_on_wire_by_flow(first, end, now, step, sharing)
     else:
@@ -147,7 +147,7 @@ def send_departures(link: Any, first: int, end: int, now: Any, step: Any, sharin
 
 @inlined
 def set_departures(link: Any, b: int, first: int, end: int, quantum: float, sharing: Any) -> None:
-    """Serve band b at its pace in the order of arrival: set ``now`` to its flows' cumulative departures."""
+    """Serve band b, a FIFO of queues ``first`` .. ``end`` - 1, at its pace: set ``now`` to cumulative departures."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     band.served = min(band.served + band.pace, band.arrivals)
     if end - first == ONE:
@@ -160,7 +160,7 @@ def set_departures(link: Any, b: int, first: int, end: int, quantum: float, shar
 
 @inlined
 def serve_band(link: Any, b: int, first: int, end: int, step: Any, sharing: Any) -> None:
-    """Serve band b for a step: add its arrivals, send its departures, and add up its backlogs."""
+    """Serve band b, a FIFO of queues ``first`` .. ``end`` - 1: add arrivals, send departures, add up backlogs."""
     band, shared = sharing.bands[b], sharing.shared
     column = NOW
     if band.tail == band.head and band.arrivals <= band.served + band.pace:  # all may pass

@@ -42,7 +42,7 @@ __all__ = ["run"]
 
 @unaliased_entry
 def run(span: Any, net: Any, transport: Any, service: Any, feedback: Any, output: Any) -> int:
-    """Kernel: run the steps of ``span``, a record every ``span.every``; return -1, or the step at which it stopped.
+    """Kernel: run ``span``'s steps, a row of ``output`` per ``span.every``; return -1, or the step at which it stops.
 
     Records, one row per interval: ``output.flows[n, f]`` = (mean packets in transit, rcv_nxt, cwnd, host's
     backlog, round-trip time, loss events so far), ``queued[n, c]`` packets queued at its end, ``lost[n, c]`` packets
@@ -115,7 +115,7 @@ def exchange_feedback(net: Any, bands: Any, feedback: Any, quantum: float) -> No
 
 @compiled
 def update_queue_records(first_shared: int, end_shared: int, net: Any, shared: Any) -> None:
-    """Copy sent, lost, area and backlog of the queues of shared links from ``shared`` to their `QUEUE` records."""
+    """Copy sent, lost, area, backlog at links ``first_shared`` .. ``end_shared`` - 1 from ``shared`` to the records."""
     for i in range(first_shared, end_shared):
         for c in range(net.links[i].first, net.links[i].end):
             queue = net.queues[c]
@@ -127,7 +127,7 @@ def update_queue_records(first_shared: int, end_shared: int, net: Any, shared: A
 
 @compiled
 def write_flows(size: int, following: int, net: Any, record: Any, fault: Any) -> None:
-    """Write a record of flows, means over the last ``size`` steps; the next record comes after ``following`` steps."""
+    """Write ``record``, (F, 6), of ``size`` steps; the next follows after ``following`` steps; NaN: set ``fault``."""
     for f in range(net.flows.shape[0]):
         flow = net.flows[f]
         inside = flow.entered - flow.lost_area
@@ -148,7 +148,7 @@ def write_flows(size: int, following: int, net: Any, record: Any, fault: Any) ->
 
 @compiled
 def write_queues(net: Any, queued: Any, lost_at: Any, fault: Any) -> None:
-    """Record (C,) backlogs, and losses since the last record; add up areas; NaN: set ``fault`` to BAD_QUEUE and c."""
+    """Write links' backlogs to ``queued``, new losses to ``lost_at``, (C,); NaN: ``fault`` is (BAD_QUEUE, c)."""
     for c in range(net.flows.shape[0], net.queues.shape[0] - 1):
         queue = net.queues[c]
         queued[c] = queue.backlog

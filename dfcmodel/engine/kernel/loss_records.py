@@ -28,7 +28,7 @@ def lost_at(c: int, net: Any, shared: Any) -> float:
 
 @compiled
 def begin_records(flow: Any, net: Any, shared: Any) -> None:
-    """Set the receiver's position ``cursor`` at a flow's queues, behind all losses; only if no losses are pending."""
+    """Set positions ``cursor`` of a flow's queues behind all its deliveries and losses; only if ``pending`` is 0."""
     at = flow.delivered
     for n in range(flow.path_end - 1, flow.path_first - 1, -1):
         at += lost_at(net.path[n], net, shared)
@@ -46,14 +46,14 @@ def count_loss(flow: Any, amount: float, when: float, left: int) -> None:
 
 @inlined
 def record_first_drop(drops: Any, cause: int, c: int, when: float) -> None:
-    """Set the time, s, of queue c's first drop by a cause, unless an earlier one is set."""
+    """Set the time of queue c's first drop by a cause, a row of ``drops``, to ``when``, s, unless it was earlier."""
     if not drops[cause, c] <= when:
         drops[cause, c] = when
 
 
 @compiled
 def record_loss(c: int, new: Any, left_steps: int, net: Any, shared: Any) -> None:
-    """Record losses and marks among the arrivals at queue c: ``new``, a `Lost`.
+    """Record losses and marks among arrivals at queue c, ``new``; ``left_steps`` remain up to the next record.
 
     ``left_steps`` remain up to the next record of the run. A new stretch is joined to the last one if both end at the
     same packet, if they touch and the last one is shorter than a packet, or if the ring is full. The caller updates
@@ -87,7 +87,7 @@ def record_loss(c: int, new: Any, left_steps: int, net: Any, shared: Any) -> Non
 
 @compiled
 def record_pushed_out(c: int, backlog: float, amount: float, when: float, step: Any, sharing: Any) -> None:
-    """Record that ``amount`` of the ``backlog`` packets in queue c was lost, at the head of the queue.
+    """Record that ``amount`` of the ``backlog`` packets in queue c, at its head, was lost at time ``when``, s.
 
     Stretches of packets behind them are joined to theirs.
     """
@@ -125,7 +125,7 @@ def record_pushed_out(c: int, backlog: float, amount: float, when: float, step: 
 
 @inlined
 def next_density_change(queue: Any, losses: Any) -> Any:
-    """Return (departures up to the next change of a queue's loss density or inf, arrivals per departure until then)."""
+    """Return (departures before the loss density changes, or inf, arrivals per departure); 0 departures: all lost."""
     if queue.losses_first == queue.losses_end:
         return math.inf, 1.0
     stretch = losses[queue.losses_first & (losses.shape[0] - 1)]
@@ -173,17 +173,17 @@ def count_back(queue: Any, losses: Any, flow: Any, amount: float, quantum: float
 
 
 @inlined
-def count_marks(marked: float, marks: float, piece: float, left: float) -> float:
-    """Return how many of ``piece`` packets are marked: ``marked`` by later queues, and some others by this queue.
+def count_marks(marked: float, marks: float, piece: float, departures: float) -> float:
+    """Return how many of ``piece`` packets are marked: ``marked`` by later queues, and some by this one's ``marks``.
 
-    This queue marked ``marks`` of its ``left`` departures, evenly over packets that are later lost, marked or neither.
+    This queue marked ``marks`` of its ``departures``, evenly over packets that are later lost, marked or neither.
     """
-    return marked + marks * (piece / left) * (1.0 - marked / piece)
+    return marked + marks * (piece / departures) * (1.0 - marked / piece)
 
 
 @compiled
 def skip_lost_stretch(flow: Any, n: int, quantum: float, net: Any) -> Any:
-    """Move the cursors past a stretch lost completely at queue n of the paths; return (0, packets sent for it, 0)."""
+    """Move the cursors past arrivals all lost at entry n of `net.path`; return (0, packets sent for them, 0)."""
     queue, losses = net.queues[net.path[n]], net.losses[net.path[n]]
     sent = losses[queue.losses_first & (losses.shape[0] - 1)].end - queue.cursor
     queue.cursor += sent
@@ -197,7 +197,7 @@ def skip_lost_stretch(flow: Any, n: int, quantum: float, net: Any) -> Any:
 
 @inlined
 def find_losses(flow: Any, arrived: float, quantum: float, net: Any) -> Any:
-    """Return (packets, packets sent for them, marked ones) of the next arrivals with one loss density, off the records.
+    """Consume records of the next arrivals, up to ``arrived``, of one loss density; return (packets, sent, marked).
 
     Returns
     -------

@@ -38,14 +38,14 @@ __all__ = ["manage", "mark_leaving"]
 
 @compiled
 def next_random(seed: Any) -> float:
-    """Return a random number in (0, 1) by the generator of Park and Miller (1988); changes ``seed``."""
+    """Return a random number in (0, 1) by the generator of Park and Miller (1988); changes ``seed``, an array (1,)."""
     seed[0] = 48271 * seed[0] % 2147483647
     return float(seed[0] / 2147483647.0)
 
 
 @compiled
 def head_delay(link: Any, h: float, bands: Any, order: Any) -> float:
-    """Return the wait of the packet at the head of a link's managed queues, s, their minimum; 0: empty; ``h``: step."""
+    """Return the shortest wait, s, of head packets in a link's managed queues; 0 if none waits; ``h``: step, s."""
     delay = math.inf
     mask = order.rows.shape[0] - 1
     for b in range(link.first_managed, link.end_managed):
@@ -69,7 +69,7 @@ def sum_managed_backlogs(link: Any, bands: Any) -> float:
 
 @compiled
 def draw_victim(amount: float, first: int, end: int, now: Any, before: Any, seed: Any) -> int:
-    """Return a queue drawn by ``now`` - ``before``, its arrivals or departures (sum ``amount``); changes ``seed``."""
+    """Return a queue of ``first`` .. ``end`` - 1 drawn by ``now`` - ``before``, sum ``amount``; changes ``seed``."""
     at = amount * next_random(seed)
     victim = first
     for c in range(first, end):
@@ -81,7 +81,7 @@ def draw_victim(amount: float, first: int, end: int, now: Any, before: Any, seed
 
 @compiled
 def draw_victims(link: Any, first: int, end: int, shared: Any, seed: Any) -> None:
-    """Assign a link's due drops and marks, whole packets, to random flows; flows without ECN get drops for marks."""
+    """Assign a link's due drops and marks, whole packets, to random queues ``first`` .. ``end`` - 1; no ECN: drops."""
     arrived, previous = shared[ARRIVED], shared[PREVIOUS]
     while link.due >= 1.0:
         shared[OWED, draw_victim(link.arrivals, first, end, arrived, previous, seed)] += 1.0
@@ -99,7 +99,7 @@ def draw_victims(link: Any, first: int, end: int, shared: Any, seed: Any) -> Non
 
 @compiled
 def assign_all(link: Any, first: int, end: int, shared: Any) -> None:
-    """Assign all arrivals of the step to drops; to marks if fewer drops are due and the flow has ECN."""
+    """Assign all arrivals at queues ``first`` .. ``end`` - 1 to drops; with ECN to marks if fewer drops are due."""
     for c in range(first, end):
         arrivals = shared[ARRIVED, c] - shared[PREVIOUS, c]
         if link.drop < link.arrivals and shared[MARKABLE, c] == 1.0:
@@ -113,7 +113,7 @@ def assign_all(link: Any, first: int, end: int, shared: Any) -> None:
 
 @compiled
 def update_manager(link: Any, first: int, end: int, step: Any, sharing: Any) -> float:
-    """Drop and mark packets that flows owe, among the arrivals of this step; return the number dropped."""
+    """Drop and mark the owed packets among arrivals at queues ``first`` .. ``end`` - 1; return the number dropped."""
     net, shared = sharing.net, sharing.shared
     dropped = 0.0
     owed = 0.0
@@ -156,7 +156,7 @@ def query_manager(link: Any, manager: Any, amount: float, step: Any, sharing: An
 
 @compiled
 def record_mark(c: int, left: float, mark: float, step: Any, sharing: Any) -> None:
-    """Record ``mark`` marks among the ``left`` departures of queue c; join them to an overlapping stretch."""
+    """Record ``mark`` marks among the ``left`` departures of queue c; an overlapping record takes them in."""
     net, shared = sharing.net, sharing.shared
     queue = net.queues[c]
     end = shared[SENT, c] + shared[LOST_HERE, c]

@@ -63,7 +63,7 @@ def record_drop(c: int, amount: float, before_full: float, step: Any, sharing: A
 
 @summing
 def fresh_arrivals(first: int, end: int, shared: Any) -> float:
-    """Set column ``now`` to the packets that came in this step and still wait in each queue; return their sum."""
+    """Set ``now`` of queues ``first`` .. ``end`` - 1 to the step's arrivals that still wait; return the sum."""
     arrived, previous, sent, now = shared[ARRIVED], shared[PREVIOUS], shared[SENT], shared[NOW]
     total = 0.0
     for c in range(first, end):
@@ -75,7 +75,7 @@ def fresh_arrivals(first: int, end: int, shared: Any) -> float:
 
 @summing
 def reduce_to(first: int, end: int, part: float, quantum: float, now: Any) -> float:
-    """Multiply ``now`` by ``part``, rounded up to the quantum, never above ``now``; return the sum."""
+    """Multiply ``now`` of queues ``first`` .. ``end`` - 1 by ``part``, rounded up, not above it; return the sum."""
     total = 0.0
     for c in range(first, end):
         amount = min(now[c], quantize(part * now[c], quantum) + quantum)
@@ -86,7 +86,7 @@ def reduce_to(first: int, end: int, part: float, quantum: float, now: Any) -> fl
 
 @compiled
 def remove_arrivals(first: int, end: int, shared: Any) -> None:
-    """Move column ``now``, packets by queue, from the accepted arrivals and areas to the losses."""
+    """Move column ``now`` of queues ``first`` .. ``end`` - 1 from accepted arrivals and areas to losses."""
     lost, arrived, area, now = shared[LOST_HERE], shared[ARRIVED], shared[AREA], shared[NOW]
     for c in range(first, end):
         arrived[c] -= now[c]
@@ -96,7 +96,7 @@ def remove_arrivals(first: int, end: int, shared: Any) -> None:
 
 @inlined
 def remove_from_order(b: int, first: int, end: int, amount: float, sharing: Any) -> None:
-    """Remove ``now``, with the sum ``amount``, from the last arrivals at queues ``first`` .. ``end`` - 1 of band b."""
+    """Remove ``now``, sum ``amount``, from the last arrivals at band b, a FIFO of queues ``first`` .. ``end`` - 1."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     remove_arrivals(first, end, shared)
     band.arrivals -= amount
@@ -130,7 +130,7 @@ def drop_from_bands(link: Any, excess: float, before_full: float, step: Any, sha
 
 @inlined
 def subtract_surplus(first: int, end: int, surplus: float, now: Any) -> float:
-    """Subtract ``surplus`` in place from ``now``, queue by queue, not below 0; return the amount subtracted."""
+    """Subtract ``surplus`` from ``now`` of queues ``first`` .. ``end`` - 1 in turn, not below 0; return the total."""
     left = max(0.0, surplus)
     for c in range(first, end):
         amount = min(now[c], left)
@@ -143,7 +143,7 @@ def subtract_surplus(first: int, end: int, surplus: float, now: Any) -> float:
 
 @compiled
 def drop_from_range(b: int, first: int, end: int, over: Any, step: Any, sharing: Any) -> float:
-    """Drop up to ``over.amount`` packets from band b's arrivals of the step; return the amount dropped."""
+    """Drop up to ``over.amount`` of the step's arrivals at FIFO b, queues ``first`` .. ``end`` - 1; return how much."""
     shared = sharing.shared
     arrivals = fresh_arrivals(first, end, shared)
     part = over.part if over.part >= 0.0 else min(1.0, over.amount / arrivals)
@@ -199,7 +199,7 @@ def drop_from_queues(link: Any, first: int, end: int, step: Any, sharing: Any) -
 
 @inlined
 def drop_tail(i: int, step: Any, sharing: Any) -> None:
-    """Drop arrivals of the step at link i beyond its buffer or its flows' buffers; update its backlog and arrivals."""
+    """Drop arrivals of the step beyond link i's buffer or its flows' buffers; update its totals and its queues'."""
     link, bands = sharing.net.links[i], sharing.bands
     if link.kind != PER_FLOW_RATE:
         if link.shared == 1:

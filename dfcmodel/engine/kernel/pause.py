@@ -31,7 +31,7 @@ def expires(pause: Any, length: float, k: int) -> bool:
 
 @compiled
 def update_pause(pause: Any, length: float, k: int) -> float:
-    """Return request x of step k - 1: the queue asks to pause its last part x, or first part -x; updates the pause."""
+    """Return request x of step k - 1, to pause its last part x, or first part -x, by ``length``; update the pause."""
     request = float(pause.on)
     if pause.on == 0 and length > pause.high:
         pause.on = 1
@@ -51,7 +51,7 @@ def update_pause(pause: Any, length: float, k: int) -> float:
 
 @compiled
 def record_switch(k: int, n: int, on: int, request: float, feedback: Any) -> None:
-    """Record the instant, in steps, in step k - 1 at which pause n began (``on`` 1) or ended (0)."""
+    """Record the instant in step k - 1, by ``request`` x, at which pause n began (``on`` 1) or ended (0), in steps."""
     switch = feedback.switches[feedback.switched[0]]
     switch.time = k - request if on == 1 else k - 1 - request
     switch.pause = n
@@ -61,7 +61,7 @@ def record_switch(k: int, n: int, on: int, request: float, feedback: Any) -> Non
 
 @compiled
 def part_paused(k: int, n: int, pause: Any, pausing: Any) -> float:
-    """Return the part, 0 to 1, of step k for which row n of pauses stops a link, by requests of one delay ago.
+    """Return the part, 0 to 1, of step k for which row n of pauses stops a link, by requests in the ring ``pausing``.
 
     A delay of ``wait`` + ``part`` steps maps the step to the last ``part`` of one earlier step and the first
     1 - ``part`` of the next.

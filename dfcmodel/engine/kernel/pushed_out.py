@@ -19,7 +19,7 @@ __all__ = ["push_out"]
 
 @compiled
 def common_length(first: int, end: int, room: float, bands: Any) -> float:
-    """Return the length, packets, to which bands ``first`` .. ``end`` - 1 are cut so that all fit into ``room``."""
+    """Return the length, packets, to which bands, FIFOs, ``first`` .. ``end`` - 1 are cut so that all fit ``room``."""
     length = -1.0
     longer = 0.0
     while longer > length:
@@ -38,7 +38,7 @@ def common_length(first: int, end: int, room: float, bands: Any) -> float:
 
 @inlined
 def drop_end(b: int, amount: float, before_full: float, step: Any, sharing: Any) -> None:
-    """Drop ``amount`` packets from the end of band b, one flow's queue, after part ``before_full`` of the step."""
+    """Drop ``amount`` packets from the end of band b, one flow's queue, full after part ``before_full`` of the step."""
     band, order, shared = sharing.bands[b], sharing.order, sharing.shared
     c = band.first
     when = step.now + before_full * step.h
@@ -57,7 +57,7 @@ def drop_end(b: int, amount: float, before_full: float, step: Any, sharing: Any)
 
 @compiled
 def push_out(link: Any, excess: float, before_full: float, step: Any, sharing: Any) -> None:
-    """Drop ``excess`` packets of a link from ``sharing``, highest rank, longest queues, after part ``before_full``."""
+    """Drop ``excess`` queued packets of a link, highest rank, longest queues first; full after part ``before_full``."""
     bands = sharing.bands
     first = link.end_band
     while excess > 0.0 and first > link.first_pooled:

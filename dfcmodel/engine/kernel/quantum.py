@@ -12,7 +12,7 @@ TINY = 1e-9
 
 @inlined
 def quantize(amount: float, quantum: float) -> float:
-    """Round an amount of packets down to a multiple of the quantum."""
+    """Round packets down to a multiple of ``quantum``, the smallest amount, a power of 2 in packets."""
     large = 6755399441055744.0 * quantum  # 1.5 * 2^52: the sum rounds to multiples of the quantum
     rounded = (amount + large) - large
     return rounded - quantum if rounded > amount else rounded

@@ -13,7 +13,7 @@ __all__ = ["serve", "serve_blocks"]
 
 @inlined
 def serve(queue: Any, c: int, from_wire: Any, to_wire: Any, weight: float, quantum: float) -> float:
-    """Serve ``queue``, row c, for a step at its own rate, and put departures on ``to_wire``; return its backlog.
+    """Serve ``queue``, row c, from ``from_wire`` to ``to_wire``, cumulative, (C,), part ``weight`` now; return backlog.
 
     ``from_wire`` holds the arrivals. The part ``weight`` of the departures arrives after the lag (``to_wire``), the
     rest a step later.
@@ -34,7 +34,7 @@ def serve(queue: Any, c: int, from_wire: Any, to_wire: Any, weight: float, quant
 
 @inlined
 def serve_alone(block: Any, queues: Any, from_wire: Any, to_wire: Any, quantum: float) -> bool:
-    """Serve the queues, one per link with equal lags, of ``block``, a row; return whether any exceeds its peak."""
+    """Serve ``block``'s queues, one per buffer, between two rows of the wire; return whether any exceeds its peak."""
     weight = queues[block.first].weight
     exceeded = False
     for c in range(block.first, block.end):
@@ -44,7 +44,7 @@ def serve_alone(block: Any, queues: Any, from_wire: Any, to_wire: Any, quantum: 
 
 @inlined
 def serve_pairs(block: Any, queues: Any, from_wire: Any, to_wire: Any, quantum: float) -> bool:
-    """Serve the queues, two per buffer with equal lags, of ``block``, a row; return whether a pair exceeds its peak."""
+    """Serve ``block``'s queues, two per buffer, between two rows of the wire; return whether any exceeds its peak."""
     weight, stride = queues[block.first].weight, block.next
     exceeded = False
     for c in range(block.first, block.end, block.flows):
@@ -57,7 +57,7 @@ def serve_pairs(block: Any, queues: Any, from_wire: Any, to_wire: Any, quantum: 
 
 @inlined
 def serve_buffer(block: Any, k: int, queues: Any, from_wire: Any, wire: Any, quantum: float) -> bool:
-    """Serve the rows of ``queues`` in ``block``'s buffer in step k, any lags; return whether it exceeds its peak."""
+    """Serve ``block``'s queues, one buffer, in step k, to rows of ``wire`` by lag; return whether above its peak."""
     total = 0.0
     for c in range(block.first, block.end):
         to_wire = wire[(k + queues[c].lag) & (wire.shape[0] - 1)]
@@ -67,7 +67,7 @@ def serve_buffer(block: Any, k: int, queues: Any, from_wire: Any, wire: Any, qua
 
 @inlined
 def record_peaks(block: Any, queues: Any, links: Any, overflowing: Any, n_overflowing: int) -> int:
-    """Record new peaks in a block's buffers; append overflowing links; return the new length of that list."""
+    """Record new peaks of a block's buffers; list overflowing links from ``n_overflowing`` on; return the new end."""
     for first in range(block.first, block.end, block.flows):
         total = 0.0
         for c in range(first, first + block.flows):

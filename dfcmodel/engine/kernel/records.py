@@ -288,7 +288,7 @@ class Sharing(NamedTuple):
 
 
 class Excess(NamedTuple):
-    """Packets beyond a buffer at the end of a step: amount, part of the arrivals to drop, part of the step before."""
+    """Packets beyond a buffer: amount, part of arrivals to drop (< 0: by amount), part of the step until it is full."""
 
     amount: Any  # packets
     part: Any  # of the arrivals; < 0: computed from the amount

@@ -22,7 +22,7 @@ __all__ = ["serve_shared"]
 
 @compiled
 def divide(link: Any, first: int, end: int, amount: float, quantum: float, bands: Any) -> float:
-    """Set the paces of bands ``first`` .. ``end`` - 1 to max-min fair parts of ``amount``; return the remainder.
+    """Set paces of bands, FIFOs, ``first`` .. ``end`` - 1 to max-min fair parts of ``amount``; return the remainder.
 
     Bands get equal parts, limited by their ``demand``; ``pace`` is set to the part of a band.
     """
@@ -49,7 +49,7 @@ def divide(link: Any, first: int, end: int, amount: float, quantum: float, bands
 
 @compiled
 def set_paces(link: Any, bands: Any, queues: Any, quantum: float) -> None:
-    """Set ``pace``, the packets that each band of a link may send in this step.
+    """Set ``pace``, the packets that each band, a FIFO of flows, of a link may send in this step.
 
     If classes are paused for a part of the step, the link is divided twice. The first division gives the rate
     of a paused class without its pause, which it sends at in the rest of the step. The second division distributes the
@@ -82,7 +82,7 @@ def set_paces(link: Any, bands: Any, queues: Any, quantum: float) -> None:
 
 @inlined
 def sum_bands(link: Any, bands: Any, shared: Any) -> None:
-    """Set the arrivals at each band of a link to the sum over its queues."""
+    """Set the arrivals at each band, a FIFO, of a link to the sum over its queues, one per flow."""
     for b in range(link.first_band, link.end_band):
         band = bands[b]
         band.arrivals = sum_of(band.first, band.end, shared[ARRIVED])
@@ -102,7 +102,7 @@ def set_longest_backlog(link: Any, bands: Any, shared: Any) -> float:
 
 @inlined
 def update_arrivals(link: Any, first: int, end: int, from_wire: Any, net: Any, shared: Any) -> float:
-    """Update the cumulative arrivals at queues ``first`` .. ``end`` - 1 of a link; return the sum."""
+    """Update cumulative arrivals at queues ``first`` .. ``end`` - 1 of a link from ``from_wire``; return the sum."""
     if link.shared == 0 or link.late == 1:
         copy(first, end, shared[SENT], shared[BEFORE])
     return gather_arrivals(first, end, from_wire, net.origin, shared)
@@ -110,7 +110,7 @@ def update_arrivals(link: Any, first: int, end: int, from_wire: Any, net: Any, s
 
 @inlined
 def serve_shared(i: int, n_overflowing: int, service: Any, step: Any, sharing: Any) -> int:
-    """Serve the queues of link i for a step; return the number of overflowing links, this one included."""
+    """Serve the queues of link i for a step; list it if it overflows; return ``n_overflowing``, plus 1 in this case."""
     net, shared, bands = sharing.net, sharing.shared, sharing.bands
     link = net.links[i]
     from_wire = net.wire[step.k & (net.wire.shape[0] - 1)]

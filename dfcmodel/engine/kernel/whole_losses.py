@@ -18,7 +18,7 @@ __all__ = ["draw_losses"]
 
 @inlined
 def draw_flow(link: Any, first: int, end: int, total: float, arrivals: Any) -> int:
-    """Return a queue drawn in proportion to ``arrivals``, with sum ``total`` > 0; changes the link's ``loss_seed``."""
+    """Return a queue of ``first`` .. ``end`` - 1 drawn by ``arrivals``, sum ``total`` > 0; changes ``loss_seed``."""
     link.loss_seed = 48271 * link.loss_seed % 2147483647  # Park and Miller's generator
     at = total * (link.loss_seed / 2147483647.0)
     drawn = first
@@ -33,7 +33,7 @@ def draw_flow(link: Any, first: int, end: int, total: float, arrivals: Any) -> i
 
 @compiled
 def draw_losses(link: Any, first: int, end: int, amount: float, shared: Any) -> float:
-    """Reduce ``now``, a step's arrivals, to whole lost packets of drawn flows; return the amount lost.
+    """Reduce arrivals ``now`` at queues ``first`` .. ``end`` - 1 to lost whole packets, up to ``amount``; return it.
 
     ``owed`` holds the remaining losses of packets that were drawn earlier, by queue; they come first.
     """

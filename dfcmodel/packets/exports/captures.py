@@ -37,7 +37,7 @@ def write_capture(
     times: NDArray[np.float64],
     events: NDArray[Any],
 ) -> Path:
-    """Write a capture of packets' headers, IPv4 with TCP, or UDP for sources without window; return the path.
+    """Write headers (IPv4; TCP, or UDP without window) of ``events`` at ``times``, s, as a capture; return the path.
 
     The data of packet n begin at byte 1 + n (``packet_size`` - 40), or, after a SYN without data, which is packet 0, at
     byte 1 + (n - 1) (``packet_size`` - 40). Node n has the address 10.0.0.0 + n + 1. The sender of flow f has port
@@ -111,7 +111,7 @@ def write_capture(
 
 
 def _identifications(events: NDArray[Any]) -> NDArray[np.int64]:
-    """Return each event's IP identification, (events,): its packet's index in its flow and direction, from 1."""
+    """Return each event's IP identification, (events,): it counts packets sent in a flow and direction, from 1."""
     streams = 2 * events["flow"].astype(np.int64) + events["ack"]
     counts = np.zeros(len(events), np.int64)
     for stream in np.unique(streams):
@@ -121,7 +121,7 @@ def _identifications(events: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _last(flow: Flow) -> float:
-    """Return the number of the last packet of a flow, which has the FIN; inf for an infinite flow."""
+    """Return the number of the last packet of a flow, which has the FIN; inf without FIN: no handshake or no end."""
     if not flow.handshake or flow.all_packets == math.inf:
         return math.inf
     return flow.size - 1 + (flow.handshake is True)

@@ -24,7 +24,7 @@ def check_exported(
     method_options: Collection[str],
     simulator: str,
 ) -> None:
-    """Raise ValueError for an option of a flow or the method that a simulator's program does not have.
+    """Raise ValueError for an option, not in the two collections, of a flow or ``method`` that is not the default.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def check_times(scenario: Scenario, duration: Any, sample: Any) -> tuple[float, 
 
 
 def node_numbers(scenario: Scenario) -> dict[Hashable, int]:
-    """Return the number of each node, and after them of each host with an access link, ("host", flow)."""
+    """Return the number of each node, and after them of each host with an access link, ("host", name of the flow)."""
     nodes: dict[Hashable, int] = {node: n for n, node in enumerate(scenario.nodes)}
     for flow in scenario.flows:
         if not scenario.enters_at_once(flow):

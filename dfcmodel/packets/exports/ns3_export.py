@@ -119,7 +119,7 @@ def _check_method(method: Packets) -> None:
 
 
 def _check_size(scenario: Scenario) -> None:
-    """Raise ValueError for packets without room for headers, and beyond the size limit of IPv4."""
+    """Raise ValueError for a packet size that is fractional, has no room for headers, or is beyond IPv4's limit."""
     size = scenario.packet_size
     if size != int(size):
         raise ValueError(f"packet_size = {size:g}: must be a whole number of bytes for ns-3")
@@ -157,7 +157,7 @@ def _table(kind: str, name: str, rows: list[str]) -> str:
 
 
 def _marks(port: Port) -> bool:
-    """Return whether a port's manager marks packets."""
+    """Return whether a port's discipline, one that ns-3 has, marks packets."""
     rule = port.discipline
     return isinstance(rule, StepMarking) or (isinstance(rule, RED) and rule.ecn)
 
@@ -183,7 +183,7 @@ def _links(plan: PacketPlan, nodes: dict[Any, int]) -> list[str]:
 
 
 def _direction(plan: PacketPlan, port: Port) -> str:
-    """Return a link as C++: bits/s, room, whether it counts bytes, and TypeId and attributes of its queue."""
+    """Return a link as C++: bit/s, room, whether it counts bytes, TypeId and attributes of its queue; or ValueError."""
     bits = round(port.bits)
     number(f"rate of link {port.name}", float(bits), at_least=1.0, at_most=2.0**63, hint="in bit/s")
     kind, attributes = _discipline(plan, port)
@@ -246,7 +246,7 @@ def _no_queue_of_ns3(link: str, discipline: object) -> ValueError:
 
 
 def _flow(plan: PacketPlan, nodes: dict[Any, int], f: int) -> str:
-    """Return the row of C++ for flow f: path, rate, and congestion control with attributes."""
+    """Return the row of C++ for flow f: path, sizes, start, rate, congestion control; ValueError if ns-3 has it not."""
     flow = plan.scenario.flows[f]
     path = [nodes[plan.ports[p].source] for p in plan.forward[f]] + [nodes[flow.path[-1]]]
     size = int(plan.scenario.packet_size)
@@ -269,7 +269,7 @@ def _flow(plan: PacketPlan, nodes: dict[Any, int], f: int) -> str:
 
 
 def _check_sender(plan: PacketPlan, f: int, size: int) -> None:
-    """Raise ValueError for a recovery, a window or a handshake of flow f that ns-3's sender does not have."""
+    """Raise ValueError for an option of flow f, of ``size`` bytes a packet, that ns-3's sender does not have."""
     flow, recovery = plan.scenario.flows[f], plan.recoveries[f]
     if recovery not in ("newreno", "sack"):
         msg = 'ns-3 has "newreno" and "sack" (its PRR is not RFC 6937): use Packets(recovery=...)'

@@ -35,7 +35,7 @@ HOPS_OF_BLOCK = 1 << 18
 
 
 class Windows(NamedTuple):
-    """Division of time into windows: windows per sample, windows that a port can plan ahead, and how far, s.
+    """Division of time into windows: windows per sample, future windows with a slot at each port, and how far ahead, s.
 
     Attributes
     ----------

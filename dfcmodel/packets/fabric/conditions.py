@@ -81,7 +81,7 @@ def _has_defaults(record: Any, except_for: Sequence[str] = ()) -> bool:
 
 
 def _has_plain_method(plan: PacketPlan) -> bool:
-    """Return whether a plan has no losses, jitter, failures, spraying or elements of paths, nor ns-2's conventions."""
+    """Return whether a plan has none of the options or elements, such as losses, that the kernel does not support."""
     return _has_defaults(plan.method, METHOD_FIELDS) and not (
         plan.method.is_ns2
         or plan.jitter > 0.0

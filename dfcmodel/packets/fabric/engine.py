@@ -98,7 +98,7 @@ class FabricRun:
 
 
 def begin_fabric(plan: PacketPlan, spare: int = 1, longer: int = 1) -> FabricRun | None:
-    """Return the run of a plan at t = 0; None if latencies differ too much, or ACKs wait too long, for its slots.
+    """Return a run at t = 0, with ``spare`` times the packets, ``longer`` times the slots; None if slots are too many.
 
     There is room for ``spare`` times as many packets as usual, and for packets that are sent ``longer`` times as far
     ahead.

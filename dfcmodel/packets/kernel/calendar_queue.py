@@ -48,7 +48,7 @@ def release(net: Any, e: int) -> None:
 
 @inlined
 def push(net: Any, e: int, u: int, time: float, key: int) -> None:
-    """Set row ``e``'s time, s, and key, insert it into port u's calendar queue, mark u active; never the last row.
+    """Set row ``e``'s time, s, and key, insert it into port u's calendar queue, mark u active; last row: do nothing.
 
     When no row is free, that row stands for several packets and the run ends with the window. A list that
     holds it twice would lead out of the array.
@@ -89,7 +89,7 @@ def push(net: Any, e: int, u: int, time: float, key: int) -> None:
 
 @inlined
 def next_arrival(net: Any, port: Any, b: int, past: int, end: float) -> tuple[int, int, float]:
-    """Return (bucket, row, time) of row ``port``'s first event before ``end`` in buckets b..``past``; row -1: none."""
+    """Return (bucket, row, time) of a PORT row's first event before ``end``, buckets b to ``past``; row -1: none."""
     while port.count > 0 and b <= past:
         e = int64(net.bucket[port.at + (b & port.mask)].head)
         if e >= 0:
@@ -102,7 +102,7 @@ def next_arrival(net: Any, port: Any, b: int, past: int, end: float) -> tuple[in
 
 @inlined
 def next_place(port: Any, k: int, past: int) -> int:
-    """Return the first place >= k in the processing order whose port has work; ``past`` if none is before it."""
+    """Return the first place >= k of the order with work, by bits in all port rows; ``past`` if none is before it."""
     while k < past:
         rest = port[k >> PLACES].active >> (k & PLACE)
         if rest == 0:

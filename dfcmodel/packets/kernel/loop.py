@@ -168,7 +168,7 @@ def process_endpoint_event(net: Any, senders: Any, f: int, e: int, key: int) -> 
 
 @inlined
 def process_timer(net: Any, senders: Any, f: int, e: int, key: int) -> None:
-    """Process a STOP or timer event of flow f: the sender's, or with a key from F on the receiver's delayed ACK."""
+    """Process a STOP or timer event of flow f: the sender's, or with ``key`` from F on its receiver's ACK or agent."""
     s = senders.flow[f]
     if net.packet[e].number == STOP:
         end_source(net, senders, f)
@@ -676,14 +676,15 @@ def sample_senders(world: Any, n: int) -> None:
 
 
 @calling_entry
-def run(network: Any, ends: Any, recorded: Any, ahead: float, first: int, samples: int) -> int:
-    """Kernel: run from sample ``first`` on; return the completed samples; fewer than ``samples``: fault, or call again.
+def run(network: Any, endpoints: Any, recorded: Any, ahead: float, first: int, samples: int) -> int:
+    """Kernel: run from sample ``first``, in windows of ``ahead`` s; return how many are complete, up to ``samples``.
 
-    It also returns, to be called again, at the end of a window after which half of ``switches`` or ``trace`` is full
-    or other arrays are crowded. The first three are the fields of `Network`, `Senders` and `Records`. They are plain
-    tuples, because Numba takes about 10 us longer per call to find the types of NamedTuples.
+    It returns fewer than ``samples`` after a fault, and, to be called again, after a window in which half of
+    ``switches`` or ``trace`` was filled or other arrays became crowded. The first three parameters are the fields of
+    `Network`, `Senders` and `Records`. They are plain tuples, because Numba takes about 10 us longer per call to find
+    the types of NamedTuples.
     """
-    world = World(Network(*network), Senders(*ends), Records(*recorded))
+    world = World(Network(*network), Senders(*endpoints), Records(*recorded))
     net, senders, records = world
     port, order, counters = net.port, net.order, net.counters
     clock = senders.clock

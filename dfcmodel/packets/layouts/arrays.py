@@ -122,7 +122,7 @@ def lay_out(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: int 
 
 def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: int) -> Layout:
     """Return the state of a run at t = 0 before its seed, starts and first events are set."""
-    inline, parts, order, ahead = plan.share("lookahead", lambda: plan_lookahead(plan))
+    without_calendar, parts, order, ahead = plan.share("lookahead", lambda: plan_lookahead(plan))
     flow, rule, bits, sent, first_windows = lay_out_flows(plan, signatures)
     optional = rows_of_unused_features()
     if (flow["listed"] == NATIVE).any():
@@ -143,7 +143,7 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
     port_rows["queue"] = np.append(hosts.queue, P)
     hop["port"][turn], hop["port"][last], hop["port"][rows] = RECEIVER, SENDER, ports
     hop["queue"][last], hop["queue"][turn] = hosts.sender[active], hosts.receiver[active]
-    hop["queue"][rows] = np.where(inline == 1, -1, port_rows["queue"][:-1])[ports]
+    hop["queue"][rows] = np.where(without_calendar == 1, -1, port_rows["queue"][:-1])[ports]
     lane = lay_out_lanes(plan, port_rows, hop)
     if plan.at_senders.any():
         lane = np.append(lane, lay_out_interfaces(plan, port_rows, hop, flow, len(lane)))
@@ -243,7 +243,7 @@ def _telemetry_records(flow: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _times(plan: PacketPlan) -> NDArray[Any]:
-    """Return times, s, ranks and bytes in queue as rows of `TIMES`, (P CLASSES,): by port, then size class."""
+    """Return times, s, ranks and bytes in queue as rows of `TIMES`, (P * CLASSES,): by port, then size class."""
     times = aligned(CLASSES * len(plan.ports), TIMES)
     for name, values in (
         ("transmission", plan.transmission), ("passage", plan.passage), ("rank", plan.arrival_ranks),

@@ -108,7 +108,7 @@ def outstanding(plan: PacketPlan) -> NDArray[np.int64]:
 
 
 def first_elements(plan: PacketPlan, spare: int, maximum: int) -> tuple[int, int]:
-    """Return the first rows of packets, ``spare`` times as many as usual, and the used number at which they grow."""
+    """Return first rows of packets, ``spare`` times as usual, up to ``maximum``, and the used number to grow at."""
     begin = 8 * len(plan.forward) + 8 * len(plan.clocks) + 4 * plan.initial_events + ELEMENTS
     return (maximum, NEVER) if begin * spare >= maximum else (begin * spare, begin * spare // 2)
 
@@ -116,7 +116,7 @@ def first_elements(plan: PacketPlan, spare: int, maximum: int) -> tuple[int, int
 def first_ring_sizes(
     max_queued: NDArray[np.int64], flows: NDArray[np.int64], spare: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first sizes, powers of 2, of the ports' rings of packets, and the lengths at which they grow.
+    """Return first sizes, powers of 2, of ports' rings, and lengths at which they grow, (P,); ``flows``: per port.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def first_ring_sizes(
 
 
 def grow(arrays: dict[str, Any], maximum: int) -> None:
-    """Enlarge, in place, the rows of packets, doubled, if few are free, and nearly full rings, fourfold; end CROWDED.
+    """Double packet rows, to at most ``maximum``, if few are free; make nearly full rings fourfold; clear CROWDED.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
 
 @dataclass
 class Layout:
-    """State of a run at its start: the kernel's arrays, the length of a window, and a bound of packets.
+    """State of a run at its start: the kernel's arrays, the length of a time window, s, and a bound of packets.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ def set_native(row: Any, rule: NativeRule) -> None:
 
 
 def lay_out_native(plan: PacketPlan, flow: NDArray[Any], rule: NDArray[Any], sent: int) -> dict[str, Any]:
-    """Return records of native rules and their packets, by name, at least one; set their rows in ``flow`` and ``rule``.
+    """Return records of native rules and their packets (``sent`` in flight), by name; set rows of flows and rules.
 
     ``rule`` has the rules of flows, and ``sent`` is the number of records of packets in flight.
     """

@@ -86,11 +86,11 @@ WINDOW_FRACTION = 1.0 - 1e-6
 
 
 class Lookahead(NamedTuple):
-    """Ports without queues of events, parts of routes, processing order, and length of a window, s.
+    """Ports without queues of events, parts of routes, processing order, and length of a window of time, s.
 
     Attributes
     ----------
-    inline
+    without_calendar
         1 for ports without a calendar queue, (P,): `ports_without_queues`.
     parts
         Parts of routes between calendar queues: `route_parts`.
@@ -100,7 +100,7 @@ class Lookahead(NamedTuple):
         Length of a window, s.
     """
 
-    inline: Integers
+    without_calendar: Integers
     parts: RouteParts
     order: Integers
     ahead: float
@@ -108,9 +108,9 @@ class Lookahead(NamedTuple):
 
 def plan_lookahead(plan: PacketPlan) -> Lookahead:
     """Return the ports without calendar queues, their routes, the order of the others, and a window in s."""
-    inline = ports_without_queues(plan)
-    parts = route_parts(plan, inline)
-    return Lookahead(inline, parts, *order_and_window(plan, inline, parts))
+    without_calendar = ports_without_queues(plan)
+    parts = route_parts(plan, without_calendar)
+    return Lookahead(without_calendar, parts, *order_and_window(plan, without_calendar, parts))
 
 
 def ports_without_queues(plan: PacketPlan) -> Integers:
@@ -135,14 +135,14 @@ class RouteParts(NamedTuple):
     end: Integers
 
 
-def route_parts(plan: PacketPlan, inline: Integers) -> RouteParts:
-    """Return the parts of all routes between calendar queues, flow by flow; ``inline`` flags ports without one.
+def route_parts(plan: PacketPlan, without_calendar: Integers) -> RouteParts:
+    """Return the parts of all routes between calendar queues, flow by flow; ``without_calendar``: flags, (P,).
 
     Receivers that delay ACKs or are agents have a calendar queue as senders do.
     """
     hops, hosts = plan.representative_hops, plan.hosts
     H, index = len(hops.port), np.arange(len(hops.port))
-    boxed = inline[hops.port] == 0
+    boxed = without_calendar[hops.port] == 0
     unit = hosts.queue[hops.port]
     late = plan.has_receiver_events[hops.flow] & hops.is_ack & hops.begins
     first = hops.begins & ~hops.is_ack
@@ -168,7 +168,7 @@ def route_parts(plan: PacketPlan, inline: Integers) -> RouteParts:
     return RouteParts(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def order_and_window(plan: PacketPlan, inline: Integers, parts: RouteParts) -> tuple[Integers, float]:
+def order_and_window(plan: PacketPlan, without_calendar: Integers, parts: RouteParts) -> tuple[Integers, float]:
     """Return the order in which calendar queues are processed, and the length of a window, s, one for all.
 
     Senders and the interfaces of hosts come first; ports that count packets of an ingress together follow one another,
@@ -182,9 +182,9 @@ def order_and_window(plan: PacketPlan, inline: Integers, parts: RouteParts) -> t
         one[p] = together[0]
     one[:-1][plan.at_senders] = hosts.queue[plan.at_senders]
     is_host = np.append(plan.at_senders, True)
-    a, b, time = _latencies(plan, parts, inline, (one, is_host))
+    a, b, time = _latencies(plan, parts, without_calendar, (one, is_host))
     interfaces = np.flatnonzero(plan.at_senders & (hosts.queue != senders))
-    boxed = np.concatenate([[senders], interfaces, np.flatnonzero((inline == 0) & ~plan.at_senders)])
+    boxed = np.concatenate([[senders], interfaces, np.flatnonzero((without_calendar == 0) & ~plan.at_senders)])
     ports = boxed[one[boxed] == boxed]
     ports = np.concatenate([ports[is_host[ports]], _order_ports(ports[~is_host[ports]], a, b)])
     rank = np.zeros(senders + 1, dtype=np.int64)
@@ -197,13 +197,13 @@ def order_and_window(plan: PacketPlan, inline: Integers, parts: RouteParts) -> t
 
 
 def _latencies(
-    plan: PacketPlan, parts: RouteParts, inline: Integers, units: tuple[Integers, NDArray[np.bool_]]
+    plan: PacketPlan, parts: RouteParts, without_calendar: Integers, groups: tuple[Integers, NDArray[np.bool_]]
 ) -> tuple[Integers, Integers, Floats]:
-    """Return source and target queue, of ``units``, and shortest time, s, (N,) each, of all that queues send to others.
+    """Return (source, target, shortest time, s), (N,) each, between queues' groups; ``groups``: first one, is a host's.
 
-    ``units`` are the port that stands for each, and whether it is of a host, (P + 1,).
+    ``groups`` are the port that stands for each, and whether it is of a host, (P + 1,).
     """
-    hops, (one, is_host) = plan.representative_hops, units
+    hops, (one, is_host) = plan.representative_hops, groups
     sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
     receives_acks = plan.backward.counts > 0
     inside = np.append(hops.port, -1)[parts.end] >= 0
@@ -214,7 +214,7 @@ def _latencies(
     delays = plan.delays[paused] + plan.signalling[asks]
     time = np.concatenate([(sums[parts.end] - sums[parts.begin])[used], delays])
     if plan.scenario.table.waits.any():
-        a, b, time = map(np.append, (a, b, time), _starts_after(plan, inline))
+        a, b, time = map(np.append, (a, b, time), _starts_after(plan, without_calendar))
     a, b = one[a], one[b]
     others = (a != b) | ~is_host[a]  # at a host there is no window: events come one by one
     a, b, time = a[others], b[others], time[others]
@@ -225,7 +225,7 @@ def _latencies(
     return a[first], b[first], time[first]
 
 
-def _starts_after(plan: PacketPlan, inline: Integers) -> tuple[Integers, Integers, Floats]:
+def _starts_after(plan: PacketPlan, without_calendar: Integers) -> tuple[Integers, Integers, Floats]:
     """Return queues of end and start, and the shortest time, s, (E,) each, of flows that wait; ValueError for 0 s.
 
     The end is known where the last packet leaves the last port with a calendar queue, or at a receiver that has one.
@@ -234,7 +234,7 @@ def _starts_after(plan: PacketPlan, inline: Integers) -> tuple[Integers, Integer
     index = np.arange(len(hops.port))
     first = np.flatnonzero(hops.begins & ~hops.is_ack)
     last = first + plan.forward.counts - 1
-    box = np.maximum.accumulate(np.where(inline[hops.port] == 0, index, -1))[last]
+    box = np.maximum.accumulate(np.where(without_calendar[hops.port] == 0, index, -1))[last]
     is_port = box >= first
     sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
     source = np.where(is_port, hosts.queue[hops.port[np.maximum(box, 0)]], hosts.sender)

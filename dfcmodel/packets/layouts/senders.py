@@ -306,14 +306,14 @@ def _set_repair(row: Any, plan: PacketPlan, f: int) -> None:
 
 
 def _set_numbers(rows: tuple[Any, Any], rule: Any, begin: Any) -> None:
-    """Write a rule's first state and parameters into its record, and the window into the flow's, in place."""
+    """Write ``begin``, a rule's first state, and parameters into its record, the window into the flow's, in place."""
     row, record = rows
     write_numbers(record, rule, begin)
     row["rule"], row["cwnd"], row["ssthresh"] = 0, record["cwnd"][0], record["ssthresh"][0]
 
 
 def write_numbers(record: Any, rule: Any, begin: Any) -> None:
-    """Write a rule's first state, then its parameters, into its record, in place."""
+    """Write ``begin``, a rule's first state, then its parameters, into its record, in place."""
     values = list(numbers_of(rule).values())
     numbers = record.view(np.float64)  # from ``cwnd``, its first field, on
     numbers[: len(begin)] = begin
@@ -322,7 +322,7 @@ def write_numbers(record: Any, rule: Any, begin: Any) -> None:
 
 
 def lay_out_arrivals(plan: PacketPlan, flow: NDArray[Any]) -> NDArray[np.float64]:
-    """Return batches of all replayed traces, time, s, and packets, (N, 2); set ranges in ``flow``, rows of flows."""
+    """Return batches of replayed traces, (N, 2): time from the start, s, and packets; set ranges in rows ``flow``."""
     index: dict[Replay, tuple[int, int]] = {}
     batches, rows = [np.empty((0, 2))], 0
     if not (flow["onoff"] == REPLAYED).any():
@@ -347,7 +347,7 @@ def begin_flows(plan: PacketPlan, arrays: dict[str, Any]) -> None:
 
 
 def starts_of(plan: PacketPlan, home: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
-    """Return calendar queue, time, s, key and flow of each start before the end, (N,) each, for `schedule`."""
+    """Return calendar queue, of ``home``, time, s, key and flow of each start before the end, (N,), for `schedule`."""
     flows = np.arange(len(plan.starts))[plan.active]
     if plan.scenario.table.waits.any():
         flows = flows[plan.starts[flows] < np.inf]

@@ -453,7 +453,7 @@ def check_recovery(kind: type[LossRecovery]) -> None:
 
 
 def result_in_python(kind: type[LossRecovery], event: str, before: Any, e: RecoveryEvent) -> Any:
-    """Return a function's sender after an ``event``; None after an ArithmeticError; RuleError for an invalid sender.
+    """Return the sender that function ``event`` returns; None after an ArithmeticError; RuleError for an invalid one.
 
     Raises
     ------
@@ -485,7 +485,7 @@ def result_in_python(kind: type[LossRecovery], event: str, before: Any, e: Recov
 
 
 def check_sender(recovery: LossRecovery | str, s: Any, location: str) -> None:
-    """Raise `RuleError` if a field that a recovery has set is out of its range.
+    """Raise `RuleError`, at ``location``, if a field that a recovery has set is out of its range.
 
     Parameters
     ----------

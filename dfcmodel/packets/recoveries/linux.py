@@ -94,14 +94,14 @@ def has_lost(s: Any, e: Any) -> bool:
 
 
 def enter_as_linux(s: Any, e: Any) -> Any:
-    """Return the sender at the start of recovery; its fields keep the window before it (``prior_cwnd``)."""
+    """Return the sender at the start of recovery; ``recover_fs`` keeps the window before it (``prior_cwnd``)."""
     prior_cwnd = float(int(s.cwnd))
     s = enter_by_time(s, e)
     return s._replace(recover_fs=prior_cwnd)
 
 
 def reduce_as_linux(s: Any, delivered: float, safe: float) -> Any:
-    """Return the sender with ``pipe_limit`` set after an ACK that reports ``delivered`` (``tcp_cwnd_reduction``).
+    """Return the sender with ``pipe_limit`` set after an ACK of ``delivered`` packets; ``safe``: 1 more (else 0).
 
     ``safe``: 1 for an ACK that advances ``snd_una`` and shows no new loss.
     """

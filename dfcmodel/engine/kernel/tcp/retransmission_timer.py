@@ -18,7 +18,7 @@ __all__ = ["expire_timer", "restart_timer", "sample_rtt", "sample_timed_packet"]
 
 @compiled
 def sample_rtt(flow: Any, sample: float, min_rto: float) -> None:
-    """Update SRTT, RTTVAR and RTO by a round-trip time, s (RFC 6298, 2.2, 2.3); reset the backoff, end the timing."""
+    """Update SRTT, RTTVAR, RTO, at least ``min_rto``, by ``sample``, s (RFC 6298, 2); reset backoff, end the timing."""
     if flow.srtt == 0.0:  # 2.2: the first sample
         flow.srtt = sample
         flow.rttvar = 0.5 * sample

@@ -118,7 +118,7 @@ def receive_resent(flow: Any, holes: Any, resent: Any, quantum: float) -> Any:
 
 @inlined
 def start_packet(flow: Any, holes: Any, c: int, start: float, lost_part: float) -> None:
-    """Begin new packet c at the receiver: it is lost if ``lost_part``, with losses before, is a whole packet."""
+    """Begin new packet c at position ``start``: lost if ``lost_part``, a fraction, and earlier losses add up to 1."""
     lost = lost_part > 0.0 and flow.fractional_loss + lost_part >= 1.0 and start < c + 1e-6
     if lost:
         flow.fractional_loss -= 1.0
@@ -130,7 +130,7 @@ def start_packet(flow: Any, holes: Any, c: int, start: float, lost_part: float) 
 
 @inlined
 def receive_new(flow: Any, holes: Any, fresh: float, lost_part: float) -> Any:
-    """Receive ``fresh`` new packets, ``lost_part`` of them lost; return (their ACKs, those that advance rcv_nxt)."""
+    """Receive ``fresh`` new packets, fraction ``lost_part`` lost; return (their ACKs, those that advance rcv_nxt)."""
     start = flow.rcv_max
     in_order = flow.rcv_nxt >= start - 1e-6
     flow.rcv_max = start + fresh
@@ -157,7 +157,7 @@ def receive_new(flow: Any, holes: Any, fresh: float, lost_part: float) -> Any:
 
 @inlined
 def receive(flow: Any, log: Any, holes: Any, arrived: float, lost: float, quantum: float) -> Any:
-    """Receive ``arrived`` packets, and ``lost`` lost among them; return (ACKs, those ACKs that advance rcv_nxt).
+    """Receive ``arrived`` packets of ``arrived`` + ``lost`` sent; return (ACKs, those ACKs that advance rcv_nxt).
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def receive(flow: Any, log: Any, holes: Any, arrived: float, lost: float, quantu
 
 @inlined
 def receive_fast_path(flow: Any, arrived: float) -> bool:
-    """Receive new data in order without losses, as `receive` does; otherwise return False and change nothing."""
+    """Receive ``arrived`` packets if new, in order and without losses; otherwise return False and change nothing."""
     if flow.rcv_nxt != flow.rcv_max or flow.log_end - flow.log_first != 1:
         return False
     if abs(flow.rcv_position + flow.offset - flow.rcv_max) > 1e-6:

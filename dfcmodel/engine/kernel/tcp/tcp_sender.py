@@ -77,7 +77,7 @@ def sendable(flow: Any, window: float, quantum: float) -> float:
 
 @inlined
 def send_fast_path(flow: Any, events: Any, ack: Any, step: Any) -> bool:
-    """Send as `send` does if every ACK advances snd_una and nothing is retransmitted; otherwise return False."""
+    """Send as `send` does if every ACK advances snd_una and nothing is resent; otherwise return False, unchanged."""
     now = step.now
     if flow.in_recovery == 1 or flow.snd_nxt != flow.snd_max or now >= flow.deadline:
         return False
@@ -101,7 +101,7 @@ def send_fast_path(flow: Any, events: Any, ack: Any, step: Any) -> bool:
 
 @compiled
 def acknowledge(flow: Any, events: Any, acked: float, new_acks: float, step: Any) -> bool:
-    """Advance snd_una to ``acked``; return whether a partial ACK calls for a retransmission."""
+    """Advance snd_una to ``acked``, grow the window by ``new_acks`` ACKs; return whether to resend the next hole."""
     now = step.now
     advance = acked - flow.snd_una
     sample_timed_packet(flow, acked, step)
@@ -131,7 +131,7 @@ def acknowledge(flow: Any, events: Any, acked: float, new_acks: float, step: Any
 
 @compiled
 def reduce_window(flow: Any, event: Any, now: float, acks: float, marks: float) -> None:
-    """Call the window rule's ``event`` for a loss or mark; set recover, and count a loss event (RFC 6582)."""
+    """Call the window rule's ``event`` with numbers of ACKs and marks; set recover, count a loss event (RFC 6582)."""
     flow.cwnd = min(flow.cwnd, flow.max_window)
     call_event(event, flow, now, flow.rtt, acks, marks)
     flow.loss_events += 1
@@ -140,7 +140,7 @@ def reduce_window(flow: Any, event: Any, now: float, acks: float, marks: float) 
 
 @compiled
 def answer_marks(flow: Any, events: Any, now: float, acks: float, marked: float) -> None:
-    """Call the window rule for marks: its own event, or a reduction once per window of data (RFC 3168, 6.1.2)."""
+    """Call the window rule for ``marked`` of ``acks`` ACKs, or reduce once per window of data (RFC 3168, 6.1.2)."""
     if events[flow.rule, ON_MARK] != 0:
         before = flow.cwnd
         call_event(events[flow.rule, ON_MARK], flow, now, flow.rtt, acks, marked)

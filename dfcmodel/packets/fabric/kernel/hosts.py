@@ -170,7 +170,7 @@ def process_until(net: Any, records: Any, p: int, time: float) -> None:
 
 @inlined
 def process_host(net: Any, records: Any, p: int, slot: int) -> None:
-    """Process a window at host interface p, in order of time; ``slot``: the row of its arrivals.
+    """Process a time window at host interface p, in order of time; ``slot``: the row of its arrivals.
 
     At equal times the end of a transmission comes first, then arrivals, then timers in the order of flows.
     """

@@ -97,10 +97,10 @@ def sample(net: Any, records: Any, n: int, end: float) -> None:
 
 @calling_entry
 def run(network: Any, recorded: Any, width: float, windows: int, first: int, samples: int) -> int:
-    """Kernel: run from sample ``first`` on; return the completed samples; fewer than ``samples``: fault, or call again.
+    """Kernel: run samples ``first`` .. ``samples`` - 1, of ``windows`` windows each; return how many are complete.
 
-    It returns earlier after a fault, and if arrays should grow before the next call. ``network`` and ``recorded`` are
-    the fields of `Fabric` and `Recorded`.
+    It returns fewer than ``samples`` after a fault, and if arrays should grow before the next call. ``network`` and
+    ``recorded`` are the fields of `Fabric` and `Recorded`; a window lasts ``width`` s.
     """
     net, records = Fabric(*network), Recorded(*recorded)
     counters, clock, port = net.counters, net.clock, net.port

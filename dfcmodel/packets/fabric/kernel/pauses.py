@@ -71,7 +71,7 @@ def pass_bound(net: Any, records: Any, k: int, count: float, time: float) -> boo
 
 @inlined
 def count_arrival(net: Any, records: Any, k: int, n_bytes: float, time: float, key: int) -> bool:
-    """Count bytes that enter a queue over ingress k, and pause its link; return False without room (True if shared).
+    """Count bytes that enter over ingress k, and pause its link; return False without room. Shared: later, by ``key``.
 
     Bytes of a shared ingress are counted at the end of the window.
     """
@@ -88,7 +88,7 @@ def count_arrival(net: Any, records: Any, k: int, n_bytes: float, time: float, k
 
 @inlined
 def count_departure(net: Any, records: Any, k: int, n_bytes: float, time: float, key: int) -> None:
-    """Subtract bytes that leave a port's queue from the count of ingress k, and resume its link."""
+    """Subtract bytes that leave a port's queue from the count of ingress k, and resume its paused link at ``low``."""
     row = net.ingress[k]
     count = row.count - n_bytes
     if count > row.resume:
@@ -102,7 +102,7 @@ def count_departure(net: Any, records: Any, k: int, n_bytes: float, time: float,
 
 @inlined
 def add_change(net: Any, k: int, more: float, time: float, key: int) -> None:
-    """Record a change of ingress k, shared, by ``more`` bytes, to be counted at the end of the window."""
+    """Record a change of shared ingress k by ``more`` bytes, counted after the window in order of time and ``key``."""
     row = net.ingress[k]
     counters = net.counters
     n = counters[CHANGES]

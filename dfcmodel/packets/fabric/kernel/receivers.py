@@ -15,7 +15,7 @@ __all__ = ["deliver"]
 
 @compiled
 def start_followers(net: Any, f: int, time: float) -> None:
-    """Start each flow that waits for flow f alone, f being complete at a future ``time``, after its delay."""
+    """Count flow f, complete at a future ``time``, for its followers; schedule the flows that wait for no other one."""
     if len(net.follow) == 0:
         return
     for row in range(net.follow[f].begin, net.follow[f].end):

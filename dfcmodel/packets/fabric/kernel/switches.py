@@ -75,7 +75,7 @@ def send_waiting(net: Any, records: Any, p: int, until: float) -> None:
 
 @inlined
 def process_switch(net: Any, records: Any, p: int, slot: int) -> None:
-    """Process a window at switch port p in order of time; ``slot``: row of its arrivals; lack of room is a fault.
+    """Process a time window at switch port p in order; ``slot``: row of its arrivals; lack of room is a fault.
 
     At equal times arrivals come first.
     """

@@ -23,7 +23,7 @@ __all__ = ["enlist_flow", "enqueue_flow", "leave_flow", "stop_flow"]
 
 @compiled
 def enlist_flow(net: Any, k: int, c: int) -> None:
-    """Add a flow's lane c to the turns of class k at an interface: at the end, or first if its turn has not ended."""
+    """Add flow lane c to the turns of class lane k of an interface: at the end, or first if its turn has not ended."""
     lane = net.lane
     if lane[k].flow == c:
         lane[c].next = lane[k].first
@@ -41,7 +41,7 @@ def enlist_flow(net: Any, k: int, c: int) -> None:
 
 @compiled
 def strike_flow(net: Any, k: int, c: int) -> None:
-    """Remove a flow's lane c, which must be among them, from the turns of class k at an interface."""
+    """Remove flow lane c, which must be among them, from the turns of class lane k of an interface."""
     lane = net.lane
     before = int64(-1)
     j = int64(lane[k].first)

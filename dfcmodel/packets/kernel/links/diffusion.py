@@ -40,7 +40,7 @@ REPORTS = 1 << 22  # smallest key of reports after `pauses.RENEWALS`: at equal t
 
 @inlined
 def ready_at(credit: float, rate: float, time: float) -> float:
-    """Return the time, s, at which a credit in packets, as of ``time``, reaches 1; inf if ``rate``, packets/s, is 0."""
+    """Return the time, s, at which a credit in packets, as of ``time``, reaches 1 at ``rate`` packets/s; inf: never."""
     if credit >= 1.0:
         return time
     return time + (1.0 - credit) / rate if rate > 0.0 else math.inf
@@ -72,7 +72,7 @@ def read_count(net: Any, c: int, time: float) -> None:
 
 @inlined
 def set_unconstrained_rates(net: Any, p: int, nominal: bool, time: float) -> float:
-    """Set ``wanted``, packets/s, of port p's active lanes (``nominal``: intensity 1); return each lane's part of it.
+    """Set ``wanted``, packets/s, of port p's active lanes (``nominal``: intensity 1); return the fraction to send.
 
     The nominal rates, which nodes report, are those with alpha = 1 (eq. 5).
     """

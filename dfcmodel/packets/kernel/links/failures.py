@@ -15,7 +15,7 @@ __all__ = ["lose_on_link"]
 
 @compiled
 def lose_on_link(world: Any, u: int, e: int, time: float) -> bool:
-    """Drop packet e, sent at ``time`` over port u, if the link fails before it arrives; return whether it did.
+    """Drop packet e, sent at ``time`` over port u, if the link is down before it arrives; return whether it did.
 
     The transmission takes its time nevertheless.
     """

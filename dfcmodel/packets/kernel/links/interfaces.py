@@ -50,7 +50,7 @@ def is_for_interface(net: Any, e: int, key: int) -> bool:
 
 @inlined
 def interface_of(net: Any, e: int) -> int:
-    """Return the port of packet e's next hop if it is a host's network interface; otherwise -1."""
+    """Return the port of packet e's hop, which must be at a port, if it is a host's network interface; otherwise -1."""
     p = int64(net.hop[net.packet[e].hop].port)
     return p if net.port[p].kind == INTERFACE else -1
 
@@ -87,7 +87,7 @@ def class_of(net: Any, e: int) -> int:
 
 @inlined
 def count_turn(net: Any, k: int, c: int) -> None:
-    """Count one packet of lane c against the turn of its flow in class k; the turn ends when its weight is used up."""
+    """Count one packet of flow lane c against its turn in class lane k; the turn ends when its weight is used up."""
     lane = net.lane
     other = int64(lane[k].flow)
     if other >= 0 and other != c:

@@ -123,7 +123,7 @@ def waits_by_law(net: Any, u: int, e: int, now: float) -> tuple[bool, bool]:
 
 @compiled
 def send_report(net: Any, k: int, event: int, now: float) -> None:
-    """Send the message that the receiver's side of the law in row k has set, if any, to the sending port."""
+    """Send the message that function ``event`` of the law in row k has set at the receiver, if any, to the sender."""
     w = net.law[k]
     wanted = w.receiver[0]
     message = w.receiver[1]
@@ -171,7 +171,7 @@ def count_at_ingress(net: Any, u: int, e: int, now: float) -> None:
 
 @compiled
 def count_refused(net: Any, u: int, e: int, now: float) -> None:
-    """Report packet e, dropped on arrival, to the law of link u as an arrival that leaves at once."""
+    """Report packet e, dropped on arrival at port u, to the law of its incoming link as one that leaves at once."""
     k = int64(net.hop[int64(net.packet[e].hop)].ingress)
     if k >= 0:
         change_held(net, u, k, e, 1, now)

@@ -59,50 +59,50 @@ def value_at(net: Any, k: int, time: float) -> float:
 
 
 @compiled
-def write_inputs(net: Any, senders: Any, u: int, e: int, w: Any, time: float) -> None:
-    """Write inputs ``seen``, some random, of an element (row ``w``) for packet e at port u, and clear its outputs."""
+def write_inputs(net: Any, senders: Any, u: int, e: int, element: Any, time: float) -> None:
+    """Write inputs ``seen``, some random, of ``element``, a row, for packet e at port u, and clear its outputs."""
     port = net.port[u]
     it = net.packet[e]
-    w.drop = 0.0
-    w.mark = 0.0
-    if w.until >= 0:
-        w.state[w.until] = 0.0
-    if w.copies >= 0:
-        w.state[w.copies] = 0.0
-    w.seen[0] = time
-    w.seen[1] = float(it.flow)
-    w.seen[2] = float(it.number)
-    w.seen[3] = net.passing[it.hop].priority
-    w.seen[4] = 1.0 if it.hop > senders.flow[it.flow].turn else 0.0
-    w.seen[5] = 1.0 if is_markable(net, senders, e) else 0.0
-    w.seen[6] = float(it.marked)
-    w.seen[7] = net.sizes[it.size]
-    w.seen[8] = net.sizes[it.size] / net.sizes[0]
-    w.seen[9] = float(port.waiting + port.held)
-    w.seen[10] = uniform(net.stream, u) if w.draws > 0 else 0.0
-    w.seen[11] = uniform(net.stream, u) if w.draws > 1 else 0.0
+    element.drop = 0.0
+    element.mark = 0.0
+    if element.until >= 0:
+        element.state[element.until] = 0.0
+    if element.copies >= 0:
+        element.state[element.copies] = 0.0
+    element.seen[0] = time
+    element.seen[1] = float(it.flow)
+    element.seen[2] = float(it.number)
+    element.seen[3] = net.passing[it.hop].priority
+    element.seen[4] = 1.0 if it.hop > senders.flow[it.flow].turn else 0.0
+    element.seen[5] = 1.0 if is_markable(net, senders, e) else 0.0
+    element.seen[6] = float(it.marked)
+    element.seen[7] = net.sizes[it.size]
+    element.seen[8] = net.sizes[it.size] / net.sizes[0]
+    element.seen[9] = float(port.waiting + port.held)
+    element.seen[10] = uniform(net.stream, u) if element.draws > 0 else 0.0
+    element.seen[11] = uniform(net.stream, u) if element.draws > 1 else 0.0
 
 
 @compiled
-def is_valid(net: Any, w: Any, time: float) -> bool:
+def is_valid(net: Any, element: Any, time: float) -> bool:
     """Return whether an element's outputs for a packet are valid; record the first invalid one, which ends the run."""
-    until = w.state[w.until] if w.until >= 0 else 0.0
-    copies = w.state[w.copies] if w.copies >= 0 else 0.0
+    until = element.state[element.until] if element.until >= 0 else 0.0
+    copies = element.state[element.copies] if element.copies >= 0 else 0.0
     failed = 0
-    if not (0.0 <= w.drop <= w.cause_count and w.drop == math.floor(w.drop)):
+    if not (0.0 <= element.drop <= element.cause_count and element.drop == math.floor(element.drop)):
         failed = IS_DROP
-    elif not (w.mark == 0.0 or w.mark == 1.0):
+    elif not (element.mark == 0.0 or element.mark == 1.0):
         failed = IS_MARK
-    elif not until <= (time + w.hold) * LATEST:
+    elif not until <= (time + element.hold) * LATEST:
         failed = IS_UNTIL
     elif not (0.0 <= copies <= MAX_COPIES and copies == math.floor(copies)):
         failed = IS_COPIES
     if failed == 0:
         return True
-    if w.failed == 0:
-        w.failed = failed
-        w.failed_at = time
-        w.failed_value = (w.drop, w.mark, until, copies)[failed - 1]
+    if element.failed == 0:
+        element.failed = failed
+        element.failed_at = time
+        element.failed_value = (element.drop, element.mark, until, copies)[failed - 1]
     net.counters[CROWDED] = 1
     return False
 

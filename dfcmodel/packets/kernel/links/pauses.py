@@ -34,7 +34,7 @@ ENDS = 1 << 24  # smallest key of ends of transmission
 
 @compiled
 def send_message(net: Any, p: int, k: int, wanted: int, time: float) -> None:
-    """Send a pause (wanted 1) or resume (0) from port p to that of row k of ``feeder``; the caller records it."""
+    """Send a pause (wanted 1) or resume (0) from port p to the port of row k of ``feeder``; the caller records it."""
     packet = net.packet
     to = net.feeder[k]
     q = int64(to.port)

@@ -24,9 +24,9 @@ def dualpi2_verdict(
     waited: float,
     bytes_left: float,
 ) -> int:
-    """Return DROP, ACCEPT or MARK for a packet after ``waited`` s in port p's PI2 or DualPI2 (RFC 9332, A.2).
+    """Return DROP, ACCEPT or MARK for a packet after ``waited`` s in port p's PI2 or DualPI2, ``bytes_left`` behind it.
 
-    ``bytes_left`` wait behind it in the Scalable queue.
+    RFC 9332, A.2; ``bytes_left`` wait behind it in the Scalable queue.
     """
     stream = net.stream
     c = net.control[p]

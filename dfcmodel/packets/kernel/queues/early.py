@@ -13,7 +13,7 @@ __all__ = ["admit_early", "chance_of"]
 
 @inlined
 def chance_of(early: Any, p: int, size: float) -> float:
-    """Return RED's probability of dropping or marking a packet of ``size`` bytes; it rises from drop to drop."""
+    """Return RED's probability at port p for a packet of ``size`` bytes; it rises with packets since the last drop."""
     rule = early[p]
     if rule.average >= rule.high:
         chance = (1.0 - rule.max_p) / rule.high * rule.average + 2.0 * rule.max_p - 1.0

@@ -65,10 +65,10 @@ def is_scalable(net: Any, senders: Any, e: int) -> bool:
 
 @compiled
 def control_delay(control: Any, p: int, now: float, delay: float, backlogged: bool, after: int) -> int:
-    """Update port p's CoDel by a packet that leaves after ``delay`` s; return DELIVER, KEEP_DROPPING or BEGIN_DROPPING.
+    """Return CoDel's decision at port p on a packet that leaves after ``delay`` s; ``after``: its decision just before.
 
-    ``backlogged``: more bytes remain in the queue than a data packet has; ``after`` is the decision on
-    the packet before it at the same time.
+    Returns DELIVER, KEEP_DROPPING or BEGIN_DROPPING. ``backlogged``: more bytes remain in the queue than a data packet
+    has; ``after`` is the decision on the packet before it at the same time.
     """
     c = control[p]
     long = delay >= c.target and backlogged
@@ -137,7 +137,7 @@ def admit_proportional(net: Any, p: int, waiting: int) -> int:
 
 @compiled
 def verdict_of(net: Any, p: int, now: float, markable: bool, scalable: bool, size: float) -> int:
-    """Update port p's manager by an arriving or departing packet; return ACCEPT, MARK or DROP, for the caller to do.
+    """Update port p's manager by a packet, ``size`` bytes, that comes or leaves; return what to do: ACCEPT, MARK, DROP.
 
     It sees all lanes of the port but that of the control class, or one.
     """
@@ -181,7 +181,7 @@ def verdict_of(net: Any, p: int, now: float, markable: bool, scalable: bool, siz
 
 @inlined
 def is_managed(net: Any, port: Any, e: int) -> bool:
-    """Return whether a port's manager decides on packet e: never in the control class, or it manages one class only."""
+    """Return whether a port's manager decides on packet e: never in the control class, or outside its own class."""
     h = int64(net.packet[e].hop)
     managed = port.managed == ALL_LANES or port.managed == net.hop[h].lane
     return net.hop[h].ingress >= 0 and managed
@@ -189,14 +189,14 @@ def is_managed(net: Any, port: Any, e: int) -> bool:
 
 @compiled
 def mark_leaving(net: Any, p: int, e: int, now: float, markable: bool) -> None:
-    """Mark departing packet e if the manager of port p decides so, by the queue behind it; never drop it."""
+    """Mark departing packet e if ``markable`` and port p's manager decides so, by the queue behind it; drop nothing."""
     if verdict_of(net, p, now, markable, False, 0.0) == MARK and markable:
         net.packet[e].marked = 1
 
 
 @compiled
 def admit_lane(net: Any, p: int, e: int, now: float, markable: bool, scalable: bool) -> bool:
-    """Return whether the manager of port p accepts arriving packet e; marks it if the manager decides so."""
+    """Return whether port p's manager accepts arriving packet e, perhaps marked; a mark if not ``markable``: False."""
     verdict = verdict_of(net, p, now, markable, scalable, net.sizes[net.packet[e].size])
     if verdict == MARK:
         if not markable:

@@ -47,14 +47,14 @@ MAX_SKIPS = 10_000  # of turns in a row for each packet that waits: as with a cr
 
 
 @compiled
-def record_failure(net: Any, w: Any, event: int, what: int, value: float) -> None:
-    """Record the first invalid answer of a switch program, with its packet; the run stops at the end of the window."""
-    if w.failed == 0:
-        w.failed = what
-        w.failed_in = event
-        w.failed_flow = int64(w.seen[1])
-        w.failed_at = w.seen[0]
-        w.failed_value = value
+def record_failure(net: Any, program: Any, event: int, what: int, value: float) -> None:
+    """Record a switch program's first invalid answer, ``value`` of ``what`` in ``event``; the run stops soon after."""
+    if program.failed == 0:
+        program.failed = what
+        program.failed_in = event
+        program.failed_flow = int64(program.seen[1])
+        program.failed_at = program.seen[0]
+        program.failed_value = value
     net.counters[CROWDED] = 1
 
 
@@ -132,58 +132,58 @@ def is_flag(value: float) -> bool:
 
 
 @inlined
-def find_failure(w: Any) -> int:
+def find_failure(program: Any) -> int:
     """Return which number of a program's answer is invalid, IS_DROP to IS_TRIM; 0 if all are valid."""
-    if not is_flag(w.drop):
+    if not is_flag(program.drop):
         return IS_DROP
-    if not is_flag(w.mark):
+    if not is_flag(program.mark):
         return IS_MARK
-    if w.rank != w.rank:
+    if program.rank != program.rank:
         return IS_RANK
-    if w.skip >= 0 and not is_flag(w.state[w.skip]):
+    if program.skip >= 0 and not is_flag(program.state[program.skip]):
         return IS_SKIP
-    if w.trim >= 0 and not is_flag(w.state[w.trim]):
+    if program.trim >= 0 and not is_flag(program.state[program.trim]):
         return IS_TRIM
     return 0
 
 
 @compiled
-def value_of(w: Any, what: int) -> float:
+def value_of(program: Any, what: int) -> float:
     """Return the number of a program's answer that ``what``, IS_DROP to IS_TRIM, refers to."""
     if what == IS_DROP:
-        return float(w.drop)
+        return float(program.drop)
     if what == IS_MARK:
-        return float(w.mark)
+        return float(program.mark)
     if what == IS_RANK:
-        return float(w.rank)
-    return float(w.state[w.skip if what == IS_SKIP else w.trim])
+        return float(program.rank)
+    return float(program.state[program.skip if what == IS_SKIP else program.trim])
 
 
 @inlined
-def store_answer(net: Any, w: Any, own: Any, is_data: bool, e: int, now: float) -> None:
-    """Store a program's state for a flow and a queue, and its telemetry in packet e, with the time ``now``."""
-    for k in range(w.of_flow):
-        own.state[k] = w.state[w.first_of_flow - 3 + k]
-    if w.queues > 0:
-        queue = net.program_queue[w.first + int64(w.queue)]
-        for k in range(w.of_queue):
-            queue.state[k] = w.state[w.first_of_queue - 3 + k]
-    if w.of_telemetry > 0 and is_data:
+def store_answer(net: Any, program: Any, own: Any, is_data: bool, e: int, now: float) -> None:
+    """Store a program's state for a flow, ``own``, and a queue; store telemetry, and the time ``now``, in packet e."""
+    for k in range(program.of_flow):
+        own.state[k] = program.state[program.first_of_flow - 3 + k]
+    if program.queues > 0:
+        queue = net.program_queue[program.first + int64(program.queue)]
+        for k in range(program.of_queue):
+            queue.state[k] = program.state[program.first_of_queue - 3 + k]
+    if program.of_telemetry > 0 and is_data:
         record = net.telemetry[e, own.place]
         record[0] = now
-        for k in range(w.of_telemetry):
-            record[1 + k] = w.state[w.first_of_telemetry - 3 + k]
+        for k in range(program.of_telemetry):
+            record[1 + k] = program.state[program.first_of_telemetry - 3 + k]
 
 
 @inlined
-def is_idle(net: Any, w: Any, event: int) -> bool:
+def is_idle(net: Any, program: Any, event: int) -> bool:
     """Return whether a program has nothing to do when a packet arrives, or leaves (``event``).
 
     An arriving packet needs a queue if there are several, and a departing packet with telemetry its departure time.
     """
-    if net.programs[w.kind, event] != 0:
+    if net.programs[program.kind, event] != 0:
         return False
-    return bool(w.queues == 0 if event == ARRIVES else w.of_telemetry == 0)
+    return bool(program.queues == 0 if event == ARRIVES else program.of_telemetry == 0)
 
 
 @compiled
@@ -243,33 +243,33 @@ def call_program(net: Any, senders: Any, p: int, e: int, now: float, event: int)
 
 
 @inlined
-def draw_height(w: Any) -> int:
+def draw_height(program: Any) -> int:
     """Return a random number of skip-list levels for a packet: k or more with probability 4^-k, at most all.
 
     The bits are of the program's own xorshift: a run draws the same random numbers as with a sorted list.
     """
-    x = w.height_bits
+    x = program.height_bits
     x ^= x << 13
     x ^= (x >> 7) & 0x1FFFFFFFFFFFFFF
     x ^= x << 17
-    w.height_bits = x
+    program.height_bits = x
     height = 0
-    while height < w.levels and x & 3 == 0:
+    while height < program.levels and x & 3 == 0:
         x >>= 2
         height += 1
     return height
 
 
 @inlined
-def link_packet(net: Any, w: Any, level: int, before: int, e: int, after: int) -> None:
+def link_packet(net: Any, program: Any, level: int, before: int, e: int, after: int) -> None:
     """Insert packet e between two others on a level of the skip list; before -1: it is first, after -1: last."""
     net.ranked[e].after[level] = after
     if before < 0:
-        w.heads[level] = e
+        program.heads[level] = e
     else:
         net.ranked[before].after[level] = e
     if after < 0:
-        w.tails[level] = e
+        program.tails[level] = e
 
 
 @inlined

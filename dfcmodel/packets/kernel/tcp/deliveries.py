@@ -111,7 +111,7 @@ def is_covered(senders: Any, f: int, number: int) -> bool:
 
 @inlined
 def is_beyond_reports(senders: Any, f: int, k: int, number: int) -> bool:
-    """Return whether the k-th sent record, of packet ``number``, and all later ones are above all acknowledged packets.
+    """Return whether all records from running number k on, that of packet ``number``, are above all acknowledged ones.
 
     Packets ascend from the last descent on. It ends searches in large flights of packets sent at one time.
     """
@@ -166,7 +166,7 @@ def on_packet_lost(senders: Any, f: int, at: int) -> None:
 
 @compiled
 def report_deliveries(net: Any, senders: Any, f: int, sent: float, marked: float) -> None:
-    """Remove flow f's records sent by ``sent``, s, at an ACK; call its rule with acknowledged and lost packets."""
+    """Remove flow f's records sent by ``sent``, s; call its rule with acknowledged, lost and ``marked`` packets."""
     d = senders.rule[senders.flow[f].rule]
     acked = 0.0
     lost = 0.0
@@ -219,7 +219,7 @@ def count_covered(senders: Any, f: int) -> None:
 
 @compiled
 def report_sample(net: Any, senders: Any, f: int, newest: int, marked: float, acked: float, lost: float) -> None:
-    """Call flow f's rule for ``acked`` and ``lost`` packets, with the sample of row ``newest`` of ``history`` or -1."""
+    """Call flow f's rule for ``acked``, ``lost``, ``marked`` packets, by sample ``newest`` of ``history``, -1: none."""
     s = senders.flow[f]
     d = senders.rule[s.rule]
     now = senders.clock[NOW]

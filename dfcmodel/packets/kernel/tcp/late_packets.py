@@ -127,7 +127,7 @@ def update_newest(senders: Any, f: int, sent: float) -> None:
 
 @compiled
 def report_late(net: Any, senders: Any, f: int, newest: int, marked: float, acked: float, lost: float) -> None:
-    """Call flow f's rule of deliveries for ``acked`` and ``lost`` packets, with row ``newest`` of ``history`` or -1."""
+    """Call flow f's rule of deliveries as `report_sample` does, with row ``newest`` of ``history``; -1: none."""
     if newest >= 0:
         d = senders.rule[senders.flow[f].rule]
         r = senders.history[newest]

@@ -68,7 +68,7 @@ def begin_ack(net: Any, senders: Any, f: int, e: int, validated: bool) -> None:
 
 @inlined
 def collect_acked(senders: Any, f: int, until: float) -> int:
-    """List flow f's packets sent by ``until``, s, and acknowledged by now; return the last's index in the ring, or -1.
+    """List flow f's packets sent by ``until``, s, and acknowledged by now; return the last record's number, or -1.
 
     With a recovery by time this comes before it discards their records.
     """

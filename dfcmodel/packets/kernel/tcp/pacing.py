@@ -49,7 +49,7 @@ def must_wait(net: Any, senders: Any, f: int) -> bool:
 
 @compiled
 def pace(senders: Any, f: int, forced: bool) -> bool:
-    """Set the time of flow f's next packet by its pacing rate; return False, or ``forced`` if it is not paced."""
+    """Set the time of flow f's next packet by its pacing rate; return its ``forced``: False, the same if not paced."""
     s = senders.flow[f]
     if s.paced == 0:
         return forced

@@ -171,7 +171,7 @@ def receive_header(world: Any, e: int, time: float) -> bool:
 
 @compiled
 def start_followers(net: Any, senders: Any, f: int, time: float) -> None:
-    """Start each flow that waited for flow f alone, f being complete at ``time``, after its delay."""
+    """Count flow f, complete at ``time``, for its followers; schedule, after delays, flows that wait for no other."""
     if len(senders.follow) == 0:
         return
     for row in range(senders.follow[f].begin, senders.follow[f].end):
@@ -188,7 +188,7 @@ def start_followers(net: Any, senders: Any, f: int, time: float) -> None:
 
 @inlined
 def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
-    """Deliver packet e to its receiver and turn it into the ACK; return False if no ACK is sent now."""
+    """Deliver packet e, or delayed ACK e (``at`` DUE), and turn it into the ACK; return False if no ACK is sent now."""
     net, senders, records = world
     it = net.packet[e]
     f = int64(it.flow)

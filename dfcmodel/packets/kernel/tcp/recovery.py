@@ -60,7 +60,7 @@ def cut_back(senders: Any, f: int, event: int) -> None:
 
 @inlined
 def recover(net: Any, senders: Any, f: int, event: int, acked: float, delivered: float) -> None:
-    """Call function ``event`` of flow f's recovery and do its actions; ``burst`` and ``grow`` are left to callers."""
+    """Call ``event`` of flow f's recovery for ``acked``, ``delivered`` packets; do its actions but burst and grow."""
     s = senders.flow[f]
     w = senders.exchange
     if w[FAILED] != 0.0:  # the run ends with this window

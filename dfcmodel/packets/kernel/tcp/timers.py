@@ -55,21 +55,21 @@ def back_off(senders: Any, f: int) -> None:
 
 
 @inlined
-def wake_at(net: Any, f: int, time: float, agent: int) -> None:
-    """Insert a timer event of flow f at a time, s; ``agent``: f for its sender, F + f for its receiver."""
+def wake_at(net: Any, f: int, time: float, endpoint: int) -> None:
+    """Insert a timer event of flow f at a time, s; ``endpoint``: f for its sender, F + f for its receiver."""
     e = take(net)
     net.packet[e].number = WAKE
     net.packet[e].hop = 0  # an ACK of no packet has the same number, but a hop
     net.packet[e].flow = f
-    push(net, e, net.home[agent], time, CLASSES * (len(net.port) - 1) + agent)
+    push(net, e, net.home[endpoint], time, CLASSES * (len(net.port) - 1) + endpoint)
 
 
 @inlined
-def schedule(net: Any, senders: Any, f: int, time: float, agent: int) -> None:
+def schedule(net: Any, senders: Any, f: int, time: float, endpoint: int) -> None:
     """Insert flow f's timer event, as `wake_at`, if it is in this window; otherwise only lower clock[CHECK] to it."""
     clock = senders.clock
     if time < clock[END]:
-        wake_at(net, f, time, agent)
+        wake_at(net, f, time, endpoint)
     elif time < clock[CHECK]:
         clock[CHECK] = time
 
