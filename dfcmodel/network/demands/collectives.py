@@ -19,6 +19,7 @@ from dfcmodel.network.flows import (
     Choices,
     Flow,
     Flows,
+    as_references,
     check_after,
     check_delays,
     check_option,
@@ -107,8 +108,8 @@ class FlowOptions(Options):
     max_window, host, priority, delayed_acks, pacing, idle, random_idle, stop, handshake, arrivals, weight
         As for `Flow`.
     after
-        Indices of the flows for which a flow waits, -1: none, shape (F,) or (F, K). Collectives and files have their
-        own.
+        Indices of the flows for which a flow waits, -1: none, shape (F,) or (F, K); or for each flow names or indices
+        as in `Flow`, one or a tuple of them. Collectives and files have their own.
     delays
         Times from the completion of these flows to the start, an array of the same shape.
     initial_window, ssthresh, quick_acks, ttl, segments, receiver
@@ -574,8 +575,8 @@ def _entropy(value: Any) -> NDArray[np.int64] | None:
 
 
 def _as_rows(value: Any, kinds: str) -> Any:
-    """Return a list of numbers of NumPy's ``kinds``, or of lists of equal length, as an array; others unchanged."""
-    if type(value) is list and all(isinstance(entry, (numbers.Real, list)) for entry in value):
+    """Return a sequence of numbers of NumPy's ``kinds``, or of lists of equal length, as an array; others unchanged."""
+    if type(value) in (list, tuple) and all(isinstance(entry, (numbers.Real, list)) for entry in value):
         with contextlib.suppress(ValueError):  # lists of different lengths
             array = np.asarray(value)
             return array if array.size and array.dtype.kind in kinds else value
@@ -586,7 +587,7 @@ def _after_column(name: str, value: Any, count: int) -> Column:
     """Return each flow's predecessors as a column, from indices (-1: none) or from references as in `Flow`."""
     indices = np.asarray(value) if isinstance(value, np.ndarray) else None
     if indices is None or indices.dtype.kind not in "iu":
-        return column_for(name, value, count)
+        return column_for(name, value, count).map(as_references)
     check_count(name, indices, count)
     indices = indices.reshape(count, -1).astype(np.int64)
     if (indices < -1).any() or (indices >= count).any():
