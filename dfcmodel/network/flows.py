@@ -263,6 +263,8 @@ class Flow(Described):
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
         path: object = self.path
+        if isinstance(path, (set, frozenset)):
+            raise TypeError(f"path {of} = {format_value(path)}: must be a list of nodes, as a set has no order")
         try:
             if not isinstance(path, tuple):  # a `ChosenPath` is not converted
                 object.__setattr__(self, "path", tuple(self.path))

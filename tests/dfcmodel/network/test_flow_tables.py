@@ -93,6 +93,23 @@ def test_one_reference_of_all_flows_is_refused_by_name(after: object, reference:
         simulate(dfc.Scenario("wait", links(), flows, duration=1e-3), dfc.Packets(seed=1))
 
 
+def test_nodes_in_a_set_are_refused() -> None:
+    """A set has no order: rings, pairs of sources and targets, and values per sender would be those of chance."""
+    given = {"source": FixedRate(), "links": links()}
+    for collective, options in (
+        (dfc.all_to_all, {"sizes": 1}),
+        (dfc.incast, {"receiver": HOSTS[5], "sizes": 1}),
+        (dfc.permutation, {"seed": 1, "sizes": 1}),
+        (dfc.all_reduce, {"packets": 9}),
+    ):
+        with pytest.raises(TypeError, match=r"(hosts|senders) = .*: must be a list of nodes, as a set has no order"):
+            collective({*HOSTS[:3]}, **options, **given)
+    with pytest.raises(TypeError, match=r"sources = .*: must be a list of nodes, as a set has no order"):
+        dfc.flows_from(frozenset(HOSTS[:2]), HOSTS[3:5], **given)
+    with pytest.raises(TypeError, match=r"path of flow 'a' = .*: must be a list of nodes, as a set has no order"):
+        dfc.Flow("a", {"a", "b"}, FixedRate())
+
+
 def test_names_are_distinct() -> None:
     assert table().name(0) == "('host', 0)->('host', 1)"
     alike = [dfc.Link(1, 2, 1.0, 1.0, 5), dfc.Link("1", 2, 1.0, 1.0, 5)]  # two nodes with one name
