@@ -49,6 +49,7 @@ __all__ = [
     "Flow",
     "Flows",
     "acks_per_packet",
+    "as_references",
     "check_after",
     "check_delays",
     "check_option",
@@ -262,6 +263,8 @@ class Flow(Described):
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
         path: object = self.path
+        if isinstance(path, (set, frozenset)):
+            raise TypeError(f"path {of} = {format_value(path)}: must be a list of nodes, as a set has no order")
         try:
             if not isinstance(path, tuple):  # a `ChosenPath` is not converted
                 object.__setattr__(self, "path", tuple(self.path))
@@ -476,9 +479,18 @@ def check_delays(label: str, value: Any) -> tuple[float, ...]:
     return tuple(one_number(next(labels), delay, at_least=0.0, hint="in s") for delay in value)
 
 
+def as_references(value: Any) -> Any:
+    """Return a single reference to a flow, its name or index, as a tuple of it; other values unchanged.
+
+    >>> as_references("a"), as_references(0), as_references(("a", 1))
+    (('a',), (0,), ('a', 1))
+    """
+    return (value,) if isinstance(value, (str, int, np.integer)) else value
+
+
 def check_after(label: str, value: Any) -> tuple[Any, ...]:
     """Return references to other flows, names or indices, as a tuple; ValueError names ``label``."""
-    value = (value,) if isinstance(value, (str, int, np.integer)) else value
+    value = as_references(value)
     if not isinstance(value, Iterable) or isinstance(value, (bytes, bytearray)):
         raise ValueError(f"{label} = {format_value(value)}: must be names of flows, or their places")  # noqa: TRY004
     head, _, tail = label.partition(" ")

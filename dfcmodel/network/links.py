@@ -543,11 +543,13 @@ def among(sequence: Sequence[Any]) -> Sequence[Any]:
 
 
 def nodes_of(name: str, nodes: Any) -> list[Hashable]:
-    """Return nodes as a list; TypeError, about ``name``, for the first entry that is not hashable."""
+    """Return nodes as a list; TypeError, about ``name``, for a set, or the first entry that is not hashable."""
     if getattr(nodes, "ndim", 0):  # of NumPy, JAX and others
         nodes = np.asarray(nodes).tolist()
     if isinstance(nodes, str) or not isinstance(nodes, Iterable):
         raise TypeError(f"{name} = {format_value(nodes)}: must be a list of nodes")
+    if isinstance(nodes, (set, frozenset)):
+        raise TypeError(f"{name} = {format_value(nodes)}: must be a list of nodes, as a set has no order")
     items = list(nodes)
     try:
         set(items)

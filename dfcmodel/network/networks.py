@@ -40,6 +40,7 @@ from dfcmodel.network.links import (
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.class_pauses import ByClass
 from dfcmodel.network.queueing.disciplines import Discipline
+from hopflow.callers import warn_caller
 from hopflow.checks import instance, instances, one_number, plain_number
 from hopflow.fork_safety import cached_property
 from hopflow.parameters import in_packets_of
@@ -64,6 +65,7 @@ __all__ = [
     "from_networkx",
     "is_fabric_host",
     "other_name",
+    "warn_of_metrics",
 ]
 
 EDGE_ATTRIBUTES = KIND_FIELDS
@@ -76,11 +78,14 @@ OTHER_NAMES = {
     **dict.fromkeys(("buffer", "buffersize", "queue", "queuesize", "queuelimit"), "buffer"),
     **dict.fromkeys(("discipline", "qdisc"), "discipline"),
     **dict.fromkeys(("loss", "lossrate", "packetloss", "plr", "ber", "errorrate", "jitter"), "element"),
+    **dict.fromkeys(("lanes", "count", "multiplicity", "numlinks", "nlinks", "numberoflinks"), "parallel"),
     "shared": "shared",
     "cable": "cable",
 }
-"""Names of `EDGE_ATTRIBUTES`, of a `Fabric`'s ``cable``, and of elements in graphs of other programs, in lower case,
-without underscores."""
+"""Names of `EDGE_ATTRIBUTES`, of a `Fabric`'s ``cable``, of elements, and of the number of parallel links in graphs of
+other programs, in lower case, without underscores."""
+ROUTING_METRICS = ("weight", "cost", "metric")
+"""Attributes of edges by which other programs find shortest paths."""
 OF_ELEMENTS = "is not read; losses and jitter are elements of a Scenario, such as BurstLoss and Jitter"
 PREFIXES = "link|edge|line|port|prop|max|total"
 UNIT_SUFFIXES = "[kmgt]?bps|[kmgt]?bits?(?:ps)?|[kmgt]i?b|bytes?|pps|pkts?|packets?|[mun]?s|m?sec|seconds?|k?m"
@@ -948,7 +953,12 @@ def from_networkx(
     ------
     ValueError
         Naming the edge and the missing attribute, a ``cable``, which a `Fabric` reads, or another name of an attribute,
-        such as ``bandwidth``; for parallel edges.
+        such as ``bandwidth``, or of a number of parallel links, such as ``lanes``; for parallel edges.
+
+    Warns
+    -----
+    UserWarning
+        Of edges that differ in a ``weight``, ``cost`` or ``metric``, by which no path is chosen.
 
     Examples
     --------
@@ -961,6 +971,7 @@ def from_networkx(
     import networkx as nx
 
     instance("graph", graph, nx.Graph, "a graph of networkx")
+    warn_of_metrics(graph)
     links = []
     for source, target, data in graph.to_directed().edges(data=True):
         if graph.is_multigraph() and graph.number_of_edges(source, target) > 1:
@@ -975,12 +986,26 @@ def from_networkx(
                 hint = "is read by Fabric alone; give the edge a rate and a delay"
             elif meant == "element":
                 hint = OF_ELEMENTS
+            elif meant == "parallel":
+                hint = f"is not read; {PARALLEL}"
             raise ValueError(f"{name} of edge {source}->{target}: {hint}")
         for key in EDGE_ATTRIBUTES[:3]:
             if attributes[key] is None:
                 raise ValueError(f"{key} of edge {source}->{target} is missing: must be given")
         links.append(Link(source, target, **{k: v for k, v in attributes.items() if v is not None}))
     return tuple(links)
+
+
+def warn_of_metrics(graph: nx.Graph[Any]) -> None:
+    """Warn of edges that differ in an attribute of `ROUTING_METRICS`: `flows_from` counts the links of a path alone."""
+    for name in ROUTING_METRICS:
+        values = [data.get(name) for *_, data in graph.edges(data=True)]
+        if any(value != values[0] for value in values):
+            message = (
+                f"{name} of edges is not read: shortest paths are those of the fewest links; routes= of flows takes "
+                "paths or tables of next hops"
+            )
+            warn_caller(UserWarning(message), "dfcmodel")
 
 
 PARALLEL = "parallel links are one link with the sum of their rates, or go over a node of their own each"
@@ -996,6 +1021,8 @@ def other_name(data: Mapping[Any, Any]) -> tuple[str, str] | None:
 
     >>> other_name({"rate": 1.0, "weight": 2.0}), other_name({"Bandwidth": "10Gbps"}), other_name({"delay_us": 5})
     (None, ('Bandwidth', 'rate'), ('delay_us', 'delay'))
+    >>> other_name({"lanes": 4})
+    ('lanes', 'parallel')
     """
     for name in data:
         variant = OTHER_NAME.fullmatch(_fold_name(name))

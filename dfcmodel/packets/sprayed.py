@@ -222,7 +222,7 @@ def check_failures(scenario: Scenario, method: Packets) -> None:
             msg = "counts what is on it at both ends; use another discipline"
             raise ValueError(f"failures of {name}: {type(rule).__name__} {msg}")
         if n in first:
-            msg = "it is the first link of a flow, which has no other one; use a link between switches"
+            msg = "it is the first link of a flow, which keeps it; use a link between switches"
             raise ValueError(f"failures of {name}: {msg}")
         if (method.loss or {}).get(name, 0.0) > 0.0:
             raise ValueError(f"failures of {name}: loss of it must be 0")
@@ -234,7 +234,8 @@ def reroute(scenario: Scenario, method: Packets) -> tuple[Scenario, Rerouting | 
     Raises
     ------
     ValueError
-        For a flow without a path of as many links, none of which fails, on which its ACKs could return.
+        For a flow without a path of as many links, over its first and its last one, none of which fails, on which its
+        ACKs could return.
     """
     failures = method.failures
     if not failures:
@@ -273,7 +274,8 @@ def _reroute(scenario: Scenario, failures: Any, delay: float) -> tuple[Scenario,
         subject = f"failures: flow {flow.name!r} with path {flow.path!r}"
         if safe is None:
             without = ", ".join(sorted(failures))
-            msg = f"must leave a path that never fails, for ACKs: without {without} none is left"
+            msg = "must leave a path over its first and last link that never fails, for ACKs"
+            msg += f": without {without} none is left"
             raise ValueError(f"{subject}: {msg}")
         if (lengths := {len(path) - 1 for path in (*taken, safe)}) != {len(flow.path) - 1}:
             counts = ", ".join(f"{count}" for count in sorted(lengths))
@@ -290,15 +292,20 @@ def _reroute(scenario: Scenario, failures: Any, delay: float) -> tuple[Scenario,
 def _shortest(
     scenario: Scenario, f: int, graphs: dict[frozenset[str], ShortestRoutes], down: frozenset[str]
 ) -> tuple[Path, ...]:
-    """Return a shortest path of flow f that avoids links that are down, as a 1-tuple; () if there is none."""
+    """Return a shortest path of flow f, with its first and last link, that avoids links that are down; () for none."""
     if down not in graphs:
         graphs[down] = ShortestRoutes([link for link in scenario.links if link.name not in down])
     graph, path = graphs[down], scenario.table.path(f)
-    if path[0] not in graph.index_of or path[-1] not in graph.index_of:
+    first, last = path[:2], path[-2:]
+    if not down.isdisjoint({f"{first[0]}->{first[1]}", f"{last[0]}->{last[1]}"}):
         return ()
-    source, target = (np.array([graph.index_of[node]]) for node in (path[0], path[-1]))
+    if first[1] == last[0]:
+        return (path,)
+    if first[1] not in graph.index_of or last[0] not in graph.index_of:
+        return ()
+    source, target = (np.array([graph.index_of[node]]) for node in (first[1], last[0]))
     try:
         routes = graph.paths(source, target, "ecmp", np.array([f]))
     except LookupError:
         return ()
-    return (tuple(graph.nodes[n] for n in routes[0]),)
+    return ((first[0], *(graph.nodes[n] for n in routes[0]), last[1]),)

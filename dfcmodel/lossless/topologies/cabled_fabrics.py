@@ -12,7 +12,7 @@ from dfcmodel.lossless.quantities import FIBRE, bit_rate, metres, size_in_bytes
 from dfcmodel.lossless.topologies.fabrics import SERVERS, complete_host_counts, with_hosts
 from dfcmodel.lossless.topologies.routes import check_digraph
 from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, encode, links_from
-from dfcmodel.network.networks import EDGE_ATTRIBUTES, OF_ELEMENTS, Scenario, other_name
+from dfcmodel.network.networks import EDGE_ATTRIBUTES, OF_ELEMENTS, Scenario, other_name, warn_of_metrics
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import format_value, instance, integer, one_number
@@ -149,7 +149,9 @@ class Fabric:
         self._port_chip()
         for node, data in self.switches.nodes(data=True):
             variant = other_name(data)
-            names = [name for name in (CABLE, *EDGE_ATTRIBUTES) if name in data] + ([variant[0]] if variant else [])
+            names = [name for name in (CABLE, *EDGE_ATTRIBUTES) if name in data]
+            if variant and variant[1] != "parallel":
+                names.append(variant[0])
             if names:
                 msg = (
                     "is not read: give edges a cable=Cable(...), and Fabric a buffer and a discipline, or leave it out"
@@ -169,7 +171,10 @@ class Fabric:
                     )
             if other := other_name(data):
                 hint = "is not read; give the edge a cable=Cable(...), or leave it out"
+                if other[1] == "parallel":
+                    hint = "is not read; parallel cables are a cable of the sum of their rates, or go to a switch each"
                 raise ValueError(f"{other[0]} of {a}->{b}: {OF_ELEMENTS if other[1] == 'element' else hint}")
+        warn_of_metrics(self.switches)
 
     @cached_property
     def graph(self) -> nx.DiGraph[Any]:

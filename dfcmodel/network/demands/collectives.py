@@ -19,6 +19,7 @@ from dfcmodel.network.flows import (
     Choices,
     Flow,
     Flows,
+    as_references,
     check_after,
     check_delays,
     check_option,
@@ -107,8 +108,8 @@ class FlowOptions(Options):
     max_window, host, priority, delayed_acks, pacing, idle, random_idle, stop, handshake, arrivals, weight
         As for `Flow`.
     after
-        Indices of the flows for which a flow waits, -1: none, shape (F,) or (F, K). Collectives and files have their
-        own.
+        Indices of the flows for which a flow waits, -1: none, shape (F,) or (F, K); or for each flow names or indices
+        as in `Flow`, one or a tuple of them. Collectives and files have their own.
     delays
         Times from the completion of these flows to the start, an array of the same shape.
     initial_window, ssthresh, quick_acks, ttl, segments, receiver
@@ -252,8 +253,10 @@ def flows_from(
     links
         The links of the network.
     routes
-        How paths are chosen. ``"ecmp"``: one of the shortest paths, at each node by a hash of the node, the source and
-        the target of the flow, its number among the flows between these two, and the ``seed`` of the `Fabric`.
+        How paths are chosen among the shortest ones, those of the fewest links, whatever their rates. ``"ecmp"``: at
+        each node by a hash of the node, the source and the target of the flow, its number among the flows between these
+        two, and the ``seed`` of the `Fabric`. A warning names flows whose source has links of different rates among
+        them.
         ``"even"``: at each node flows to the same destination (for hosts with one link: to the same switch) take the
         links of shortest paths in turn, in the order of the flows. Flows to the next destination continue with the next
         link, and each node begins one link later than the previous node. ``"first"``: by the first such link at each
@@ -351,6 +354,8 @@ def build_flows(
         paths = _shortest_paths(choices, endpoints, (source_index, target_index), keys)
         if routes == SPRAY:
             columns["paths"] = _other_shortest_paths(links, nodes, paths)
+        else:
+            _warn_of_first_links(choices, (source_index, target_index), of_connections=isinstance(entropy, str))
     else:
         if isinstance(routes, Mapping):
             may_loop = [ttl is not None for ttl in columns.get("ttl", [None] * count)]
@@ -574,8 +579,8 @@ def _entropy(value: Any) -> NDArray[np.int64] | None:
 
 
 def _as_rows(value: Any, kinds: str) -> Any:
-    """Return a list of numbers of NumPy's ``kinds``, or of lists of equal length, as an array; others unchanged."""
-    if type(value) is list and all(isinstance(entry, (numbers.Real, list)) for entry in value):
+    """Return a sequence of numbers of NumPy's ``kinds``, or of lists of equal length, as an array; others unchanged."""
+    if type(value) in (list, tuple) and all(isinstance(entry, (numbers.Real, list)) for entry in value):
         with contextlib.suppress(ValueError):  # lists of different lengths
             array = np.asarray(value)
             return array if array.size and array.dtype.kind in kinds else value
@@ -586,7 +591,7 @@ def _after_column(name: str, value: Any, count: int) -> Column:
     """Return each flow's predecessors as a column, from indices (-1: none) or from references as in `Flow`."""
     indices = np.asarray(value) if isinstance(value, np.ndarray) else None
     if indices is None or indices.dtype.kind not in "iu":
-        return column_for(name, value, count)
+        return column_for(name, value, count).map(as_references)
     check_count(name, indices, count)
     indices = indices.reshape(count, -1).astype(np.int64)
     if (indices < -1).any() or (indices >= count).any():
@@ -698,6 +703,56 @@ def _other_shortest_paths(links: Sequence[Link], nodes: Sequence[Hashable], path
         )
         warn_caller(UserWarning(message), "dfcmodel")
     return encode(further)
+
+
+def _warn_of_first_links(
+    choices: Choices, indices: tuple[NDArray[np.int64], NDArray[np.int64]], of_connections: bool
+) -> None:
+    """Warn of flows that may leave over links of different rates, and of connections that leave over one of several.
+
+    Hosts do not choose among their interfaces as switches do: traffic within a server takes its fast links, and the
+    planes of a network are used together. Only links to nodes at which no flow begins or ends count. A network without
+    switches, such as a torus of hosts, has none.
+    """
+    links, (source, target) = choices.links, indices
+    is_end = np.zeros(len(links.nodes), dtype=np.bool_)
+    is_end[source] = is_end[target] = True
+    tail, rate = links.source, links.each(lambda link: float(link.rate))
+    to_switch = ~is_end[links.target]
+    slowest, fastest = np.full(len(links.nodes), np.inf), np.zeros(len(links.nodes))
+    np.minimum.at(slowest, tail[to_switch], rate[to_switch])
+    np.maximum.at(fastest, tail[to_switch], rate[to_switch])
+    several = np.bincount(tail[to_switch], minlength=len(links.nodes)) > 1
+    among = np.flatnonzero((several & (of_connections | (slowest < fastest)))[source])
+    if not len(among):
+        return
+    pairs, pair_of = np.unique(source[among] * len(links.nodes) + target[among], return_inverse=True)
+    begins, ends = np.divmod(pairs, len(links.nodes))
+    pair, link = ShortestRoutes(links).first_links(begins, ends)
+    first = np.searchsorted(pair, np.arange(len(pairs)))
+    counts = np.diff([*first, len(pair)])
+    is_unequal = np.minimum.reduceat(rate[link], first) < np.maximum.reduceat(rate[link], first)
+    is_named = is_unequal if is_unequal.any() else of_connections & (counts > 1)
+    if not is_named.any():
+        return
+    k = int(np.argmax(is_named))
+    a, b = (links.nodes[nodes[k]] for nodes in (begins, ends))
+    others = f"so do {is_named[pair_of.reshape(-1)].sum()} of {count_of(len(source), 'flow')}"
+    if is_unequal.any():
+        of_pair = link[first[k] : first[k] + counts[k]]
+        slow, fast = of_pair[np.argmin(rate[of_pair])], of_pair[np.argmax(rate[of_pair])]
+        message = (
+            f"shortest paths are those of the fewest links, whatever their rates: {a!r} to {b!r} leaves over "
+            f"{links.nodes[links.target[fast]]!r}, or over {links.nodes[links.target[slow]]!r} at "
+            f"{rate[slow] / rate[fast]:.2g} of its rate; {others}: give paths or tables of next hops, or a node to "
+            "each interface of the slower links"
+        )
+    else:
+        message = (
+            f"a connection leaves over one link of its source: {a!r} to {b!r} takes 1 of {counts[k]}; {others}: for "
+            "planes that are used together add tables of flows, one for each plane, with the links of this plane alone"
+        )
+    warn_caller(UserWarning(f"routes = {choices.routes!r}: {message}"), "dfcmodel")
 
 
 def _explicit_paths(

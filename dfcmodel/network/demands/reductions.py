@@ -109,8 +109,8 @@ def all_reduce(
         (Thakur, Rabenseifner and Gropp 2005). ``"tree"``: up a binary tree to the first host, and down again.
     source, links, routes
         As for `flows_from`. Flows from one host to the same other host are one connection: ``routes="ecmp"`` gives them
-        the same path. The flows of a sum of operations, ``first + second``, use separate connections for each
-        operation.
+        the same path. A warning names hosts with several links, of which a connection takes one. The flows of a sum of
+        operations, ``first + second``, use separate connections for each operation.
     options
         Pieces of a tree, delay between steps, start, and options of the flows, see `CollectiveOptions`.
 

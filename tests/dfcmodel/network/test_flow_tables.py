@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,48 @@ def test_a_column_of_pandas_and_a_range_have_a_value_per_flow() -> None:
     for of in (list, pd.Series):
         assert flows({name: of(column) for name, column in columns.items()}) == arrays
     assert flows({**columns, "priority": range(3)}) == arrays
-    assert flows({**columns, "after": [[-1], [0], [0]]}) == arrays
+    for after in ([[-1], [0], [0]], (-1, 0, 0), [(), 0, 0], [(), (0,), np.int64(0)]):
+        assert flows({**columns, "after": after}) == arrays
+
+
+@pytest.mark.parametrize(("after", "indices"), [(0, (0,)), (1, (1,)), ("ab", (0,)), (("a", "b"), (1, 2)), ((), ())])
+def test_flows_of_a_table_wait_for_those_that_a_flow_would(after: object, indices: tuple[int, ...]) -> None:
+    """One reference, a name or an index, is a reference in a table too: 0 is the first flow, "ab" is not "a" and "b"."""
+    names = ["ab", "a", "b", "c"]
+    columns = grouped(dfc.flows_from, {"names": names, "after": [(), (), (), after]}, source=FixedRate(), links=links())
+    flows = dfc.flows_from(4 * [HOSTS[0]], 4 * [HOSTS[3]], sizes=2, **columns)
+    objects = [dfc.Flow(flow.name, flow.path, FixedRate(), size=2) for flow in flows[:3]]
+    objects.append(dfc.Flow("c", flows[3].path, FixedRate(), size=2, after=after))
+    assert flows[3].after == objects[3].after
+    assert (table() + flows)[33].after == tuple(30 + index for index in indices)
+    runs = [simulate(dfc.Scenario("wait", links(), of, duration=1e-3), dfc.Packets(seed=1)) for of in (flows, objects)]
+    assert runs[0].finished.tolist() == runs[1].finished.tolist()
+
+
+@pytest.mark.parametrize(("after", "reference"), [(0, "(0,)"), ("c", "('c',)")])
+def test_one_reference_of_all_flows_is_refused_by_name(after: object, reference: str) -> None:
+    """The first flow would wait for itself."""
+    columns = grouped(dfc.flows_from, {"names": ["c", "d"], "after": after}, source=FixedRate(), links=links())
+    flows = dfc.flows_from(HOSTS[:2], HOSTS[3:5], sizes=2, **columns)
+    with pytest.raises(ValueError, match=f"after of flow 'c' = {re.escape(reference)}: must be names of other flows"):
+        simulate(dfc.Scenario("wait", links(), flows, duration=1e-3), dfc.Packets(seed=1))
+
+
+def test_nodes_in_a_set_are_refused() -> None:
+    """A set has no order: rings, pairs of sources and targets, and values per sender would be those of chance."""
+    given = {"source": FixedRate(), "links": links()}
+    for collective, options in (
+        (dfc.all_to_all, {"sizes": 1}),
+        (dfc.incast, {"receiver": HOSTS[5], "sizes": 1}),
+        (dfc.permutation, {"seed": 1, "sizes": 1}),
+        (dfc.all_reduce, {"packets": 9}),
+    ):
+        with pytest.raises(TypeError, match=r"(hosts|senders) = .*: must be a list of nodes, as a set has no order"):
+            collective({*HOSTS[:3]}, **options, **given)
+    with pytest.raises(TypeError, match=r"sources = .*: must be a list of nodes, as a set has no order"):
+        dfc.flows_from(frozenset(HOSTS[:2]), HOSTS[3:5], **given)
+    with pytest.raises(TypeError, match=r"path of flow 'a' = .*: must be a list of nodes, as a set has no order"):
+        dfc.Flow("a", {"a", "b"}, FixedRate())
 
 
 def test_names_are_distinct() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import FrozenInstanceError, fields, replace
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -18,6 +19,7 @@ from dfcmodel import (
     PFC,
     RED,
     ByteBuffer,
+    Fabric,
     Fair,
     Flow,
     Jitter,
@@ -35,6 +37,7 @@ from dfcmodel import (
     takano2006,
     tree,
 )
+from dfcmodel.lossless import leaf_spine
 from dfcmodel.network.links import Links
 from hopflow import gbps
 from responsefn import CUBIC, DCQCN, HPCC, TIMELY, FixedRate, NewReno, NS2Vegas, RateRule, Reno
@@ -122,6 +125,18 @@ def test_there_and_back_through_networkx() -> None:
     )
     scenario = Scenario("test", links, (Flow("one", "abc", Reno()),))
     assert from_networkx(scenario.to_networkx()) == links
+
+
+@pytest.mark.parametrize("name", ["weight", "cost", "metric"])
+@pytest.mark.parametrize("build", [lambda graph: from_networkx(graph, **LINK), Fabric])
+def test_a_warning_names_metrics_of_edges_by_which_no_path_is_chosen(name: str, build: Any) -> None:
+    """Only where they differ: paths of the fewest links are then not those of the smallest sum."""
+    graph = leaf_spine(2, 2)
+    nx.set_edge_attributes(graph, 3, name)
+    build(graph)  # without a warning
+    graph.edges[("leaf", 0), ("spine", 1)][name] = 10
+    with pytest.warns(UserWarning, match=f"{name} of edges is not read: shortest paths are those of the fewest links"):
+        build(graph)
 
 
 def test_paths() -> None:

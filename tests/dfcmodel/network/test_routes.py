@@ -19,12 +19,15 @@ from dfcmodel import (
     Link,
     Packets,
     Scenario,
+    all_reduce,
     all_to_all,
+    all_to_all_rounds,
     chain,
     flows_from,
     from_networkx,
     incast,
     permutation,
+    read_workload,
     simulate,
 )
 from dfcmodel.lossless import fat_tree, leaf_spine, torus, with_hosts
@@ -50,6 +53,58 @@ def test_a_warning_names_sprayed_flows_whose_ends_have_several_links() -> None:
     planes += [Link(*pair, 1e6, 1e-6, 100.0) for pair in (("c", 0), (0, "c"))]
     with pytest.warns(UserWarning, match="'b' to 'a' takes 1 of its 4 shortest paths; so do 1 of 2 flows"):
         flows_from([*"cb"], [*"aa"], links=planes, **grouped(flows_from, given))
+
+
+def planes(count: int, hosts: str = "abc") -> list[Link]:
+    """Return links of hosts to each of ``count`` switches."""
+    return [Link(*pair, 1e6, 1e-6, 100.0) for n in range(count) for h in hosts for pair in ((h, n), (n, h))]
+
+
+@pytest.mark.parametrize("routes", ["ecmp", "even", "first"])
+def test_a_warning_names_connections_that_take_one_of_several_links(routes: str) -> None:
+    """A ring over hosts with a link to each of four switches uses a quarter of what they can send."""
+    options = {"source": FixedRate(), "routes": routes}
+    with pytest.warns(UserWarning, match=f"routes = '{routes}'.*'a' to 'b' takes 1 of 4; so do 12 of 12 flows"):
+        all_reduce([*"abc"], 30, links=planes(4), **options)
+    step = "DATA\n1\nall -1 0 NONE 0 0 NONE 0 0 ALLREDUCE 9000 0\n"
+    with pytest.warns(UserWarning, match="takes 1 of 4"):
+        read_workload(step, [*"abc"], links=planes(4), **options)
+    all_reduce([*"abc"], 30, links=planes(1), **options)  # without a warning
+    by_plane = [
+        all_reduce([*"abc"], 30, links=[link for link in planes(4) if n in (link.source, link.target)], **options)
+        for n in range(4)
+    ]
+    flows = sum(by_plane)
+    assert {flow.path[1] for flow in flows if flow.path[0] == "a"} == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("routes", ["ecmp", "even", "first"])
+@pytest.mark.parametrize("collective", [all_reduce, all_to_all])
+def test_a_warning_names_first_links_of_different_rates(collective: Any, routes: str) -> None:
+    """Hosts of a server have a fast switch of their own, and a slow link to the network, as far from one another."""
+    hosts = [f"h{n}" for n in range(4)]
+
+    def servers(nics: bool) -> list[Link]:
+        slow = [pair for h in hosts for pair in ([(h, f"nic {h}"), (f"nic {h}", "leaf")] if nics else [(h, "leaf")])]
+        both = {(h, f"server {n // 2}"): 1.8e7 for n, h in enumerate(hosts)} | dict.fromkeys(slow, 1e6)
+        return [Link(*ends, rate, 1e-7, 100.0) for pair, rate in both.items() for ends in (pair, pair[::-1])]
+
+    packets = {"packets": 40} if collective is all_reduce else {"sizes": 10}
+    given = {"source": FixedRate(), "routes": routes, **packets}
+    message = "fewest links, whatever their rates: 'h0' to 'h1' leaves over 'server 0', or over 'leaf' at 0.056 of its"
+    with pytest.warns(UserWarning, match=message):
+        collective(hosts, links=servers(nics=False), **given)
+    flows = collective(hosts, links=servers(nics=True), **given)  # without a warning
+    inside = {flow.path[1] for flow in flows if {flow.path[0], flow.path[-1]} == {"h0", "h1"}}
+    assert inside == {"server 0"}
+
+
+def test_hosts_of_a_network_without_switches_are_not_named() -> None:
+    """Nodes of a torus send over one another, a message over one of its shortest paths."""
+    links = from_networkx(torus([3, 3]), **LINK)
+    hosts = list(dict.fromkeys(link.source for link in links))
+    assert all_reduce(hosts, 90, source=FixedRate(), links=links)
+    assert all_to_all_rounds(hosts, 1, source=FixedRate(), links=links)
 
 
 # Shortest paths of many flows, against networkx.

@@ -373,6 +373,25 @@ def test_ways_around_failures_have_as_many_links() -> None:
         dfc.simulate(scenario, dfc.Packets(seed=1, failures={"s->t": (0.0, 1e-5)}))
 
 
+def test_ways_around_failures_keep_the_plane_of_a_host() -> None:
+    """Hosts with a link to each of two planes of switches: a flow leaves and arrives over the links that it began with."""
+    hops = [(h, f"{h}{p}") for h in "ab" for p in range(2)]
+    hops += [(f"{h}{p}", f"spine {p}.{n}") for h in "ab" for p in range(2) for n in range(2)]
+    links = [dfc.Link(*ends, 1e6, 1e-6, 100) for hop in hops for ends in (hop, hop[::-1])]
+    given = grouped(dfc.flows_from, {"sizes": 10, "source": FixedRate(), "links": links, "host": "nic"})
+    flows = dfc.flows_from(12 * ["a"], 12 * ["b"], **given)
+    scenario = dfc.Scenario("planes", links, flows, duration=1e-2, min_rto=1e-3)
+    over = sum(flow.path[1:3] == ("a0", "spine 0.0") for flow in flows)
+    assert over > 2
+    failed = {"a0->spine 0.0": (2e-5, np.inf)}
+    run = dfc.simulate(scenario, dfc.Packets(seed=1, recovery="selective", failures=failed))
+    assert np.isfinite(run.finished).all()
+    with pytest.raises(
+        ValueError, match="a path over its first and last link that never fails, for ACKs: without b0->b"
+    ):
+        dfc.simulate(scenario, dfc.Packets(seed=1, failures={"b0->b": (2e-5, np.inf)}))
+
+
 def test_refusals_name_what_is_allowed_switch_routes() -> None:
     links = leaf_links(2, dfc.FIFO())
     given: dict[str, Any] = {"sizes": 10, "links": links, "source": FixedRate(), "host": "nic"}
