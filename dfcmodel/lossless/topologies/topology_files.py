@@ -78,7 +78,7 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
     try:
         data = parse_toml(text)
     except ValueError as error:
-        raise ValueError(f"must be TOML with cables or links, as `read_topology` says: {error}") from None
+        raise ValueError(f"must be TOML with cables or links: {error}") from None
     for key in data:
         choice("key", key, (*KEYS, *OF_A_SCENARIO))
     link_defaults = _table("link", data.get("link", {}), LINK_KEYS)
@@ -141,11 +141,12 @@ def _pausing(name: str, link: dict[str, Any]) -> _Pausing | None:
     if (discipline := link.get("discipline")) is None:
         return None
     # imported on use: it loads all sources of traffic, which few topologies need
-    from dfcmodel.network.scenario_files.toml_keys import DISCIPLINES
+    from dfcmodel.network.scenario_files.toml_keys import DISCIPLINES, parameter_names
 
     table = discipline if isinstance(discipline, dict) else {"kind": discipline}
     subject = f"discipline of {name}"
     rule = DISCIPLINES[choice(subject, str(table.get("kind")), tuple(DISCIPLINES))]
+    _table(subject, table, ("kind", *parameter_names(rule)))
     if not issubclass(rule, ByClass):
         return _Pausing(rule.pauses)
     try:
