@@ -59,6 +59,7 @@ hosts = ["a", "c"]
 flows = [{path = ["a", "b", "c"], priority = 3}]
 [link]
 rate = "1Gbps"
+discipline = {kind = "PFC", classes = [3]}
 [flow]
 priority = 3
 """
@@ -176,6 +177,8 @@ FORMATS = {
         ('rate = "1Gbps"', 'rate = "1Gbps"\nzz_key = 1'),
         ("[flow]\n", "[flow]\nzz_key = 1\n"),
         ('source = "b", ', 'source = "b", zz_key = 1, '),
+        ("classes = [3]", "zz_classes = [3]"),
+        ('"PFC"', '"Zz"'),
         (', priority = 3', ', zz_priority = 3'),
     )),
     "config_db.json": Format(lossless.read_table, "config_db.json", CONFIGURATION, (

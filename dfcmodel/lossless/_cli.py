@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -269,10 +269,13 @@ def deadlock(
     from dfcmodel.lossless.topologies.topology_files import load_topology
 
     cli.check_output("plot", plot)
-    result = examine(*load_topology(topology))
+    graph, routes = load_topology(topology)
+    result = examine(graph, routes)
+    if routes is not None:
+        result = replace(result, routing=graph.graph["routing"])
     cycles = list(itertools.islice(result.cycles(), most))
     if json:
-        typer.echo(cli.as_json({"free": result.is_free, "cycles": cycles}))
+        typer.echo(cli.as_json({"free": result.is_free, "cycles": cycles, "routing": result.routing}))
     else:
         typer.echo(result)
         for cycle in cycles[1:]:

@@ -122,7 +122,7 @@ class PauseDatasheet(Datasheet):
         Bytes of the smallest frame of the class.
     response
         Response time of the peer, from the end of the pause frame at its port until it starts no further frame; None:
-        the maximum of IEEE 802.3 31B.3.7 for this rate.
+        the maximum of IEEE 802.3 31B.3.7 for this rate, at 10 Gb/s that of 10GBASE-T (74 quanta, others have 60).
     response_measured
         Whether a response time below the standard's maximum is guaranteed for this peer.
     exceeded

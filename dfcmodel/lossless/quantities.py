@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable
 
-from dfcmodel.network.queueing.pause_responses import QUANTUM, RESPONSE_QUANTA
+from dfcmodel.network.queueing.pause_responses import BITS_BESIDE_10GBASE_T, QUANTUM, RESPONSE_BITS
 from hopflow.checks import format_value, one_number
 from hopflow.units import PREFIX, PREFIXES, in_units, quantity
 
@@ -24,7 +24,7 @@ __all__ = [
     "OVERHEAD",
     "PREAMBLE",
     "QUANTUM",
-    "RESPONSE_QUANTA",
+    "RESPONSE_BITS",
     "SMALLEST_FRAME",
     "Given",
     "Range",
@@ -36,6 +36,7 @@ __all__ = [
     "frame_size",
     "frames_and_cell",
     "metres",
+    "other_ports",
     "range_ends",
     "response_time",
     "size_in_bytes",
@@ -217,6 +218,19 @@ def both_ends(
     return low, high
 
 
+def other_ports(rate: float, bits: float) -> str:
+    """Return what to write behind a response of ``bits`` at a rate in b/s: the time of other ports, where it differs.
+
+    Examples
+    --------
+    >>> other_ports(10e9, 74 * QUANTUM), other_ports(25e9, 80 * QUANTUM)
+    (' with 10GBASE-T, and 3,072 ns with other ports', '')
+    """
+    if rate != 10e9 or bits != RESPONSE_BITS[rate]:
+        return ""
+    return f" with 10GBASE-T, and {BITS_BESIDE_10GBASE_T / rate * 1e9:,.0f} ns with other ports"
+
+
 def response_time(rate: int, response: Given | tuple[Given, Given] | None, *, measured: bool) -> tuple[float, float]:
     """Return the low and high end, bit times, of the time after which a paused peer starts no frame.
 
@@ -235,21 +249,21 @@ def response_time(rate: int, response: Given | tuple[Given, Given] | None, *, me
         For a rate that is not in the table, or a value below the standard's maximum without
         ``measured``.
     """
-    quanta = RESPONSE_QUANTA.get(float(rate))
+    standard = RESPONSE_BITS.get(float(rate))
     if response is None:
-        if quanta is None:
-            rates = ", ".join(f"{speed / 1e9:g}" for speed in RESPONSE_QUANTA)
+        if standard is None:
+            rates = ", ".join(f"{speed / 1e9:g}" for speed in RESPONSE_BITS)
             hint = f"must be given; IEEE 802.3 31B.3.7 has values for a rate of {rates} Gb/s"
-            if rate > max(RESPONSE_QUANTA):
-                fastest = max(RESPONSE_QUANTA)
-                time = QUANTUM * RESPONSE_QUANTA[fastest] / fastest * 1e9
+            if rate > max(RESPONSE_BITS):
+                fastest = max(RESPONSE_BITS)
+                time = RESPONSE_BITS[fastest] / fastest * 1e9
                 hint += f"; '{time:.1f} ns' is the time of {fastest / 1e9:g} Gb/s, the fastest of them"
             raise ValueError(f"response at {rate / 1e9:g} Gb/s: {hint}")
-        return QUANTUM * quanta, QUANTUM * quanta
+        return standard, standard
     low, high = both_ends("response", response, lambda name, value: bit_times(name, value, rate))
-    if quanta is not None and not measured and high < QUANTUM * quanta:
-        standard = f"{quanta} quanta, {QUANTUM * quanta / rate * 1e9:.4g} ns"
-        hint = "pass response_measured=True if a data sheet or a measurement guarantees it"
-        msg = f"a peer at {rate / 1e9:g} Gb/s may take {standard} (IEEE 802.3 31B.3.7)"
+    if standard is not None and not measured and high < standard:
+        longest = f"{standard / QUANTUM:g} quanta, {standard / rate * 1e9:.4g} ns{other_ports(rate, standard)}"
+        hint = "pass response_measured=True if the kind of port, a data sheet or a measurement guarantees it"
+        msg = f"a peer at {rate / 1e9:g} Gb/s may take {longest} (IEEE 802.3 31B.3.7)"
         raise ValueError(f"response = {response!r}: {msg}; {hint}")
     return low, high

@@ -30,7 +30,7 @@ from dfcmodel.lossless.audits.row_needs import Assumptions
 from dfcmodel.lossless.audits.table_files import read_table
 from dfcmodel.lossless.audits.table_laws import distinct_rates, law_of
 from dfcmodel.lossless.paused.worst_cases import WIRE
-from dfcmodel.lossless.quantities import QUANTUM, RESPONSE_QUANTA, bit_rate, frame_size, metres
+from dfcmodel.lossless.quantities import RESPONSE_BITS, bit_rate, frame_size, metres
 from hopflow.checks import file_path, format_value, one_number
 from hopflow.results import Result, figure
 from hopflow.units import WholeWithUnit, declares
@@ -115,9 +115,9 @@ class Identification(Result):
     def pipelines(self) -> dict[float, Pair]:
         """Interval of the delays less the standard's response, s, by rate in b/s; below 0: a faster peer."""
         return {
-            rate: tuple(end - QUANTUM * RESPONSE_QUANTA[rate] / rate for end in pair)  # type: ignore[misc]
+            rate: tuple(end - RESPONSE_BITS[rate] / rate for end in pair)  # type: ignore[misc]
             for rate, pair in self.delays.items()
-            if rate in RESPONSE_QUANTA
+            if rate in RESPONSE_BITS
         }
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dfcmodel.lossless.audits.rate_lines import wire_bytes
 from dfcmodel.lossless.paused.paused_links import PausedLink
 from dfcmodel.lossless.paused.worst_cases import WIRE, largest_burst
-from dfcmodel.lossless.quantities import FIBRE, QUANTUM, RESPONSE_QUANTA, SMALLEST_FRAME, whole_bits
+from dfcmodel.lossless.quantities import FIBRE, RESPONSE_BITS, SMALLEST_FRAME, whole_bits
 
 __all__ = ["Assumptions", "RowNeeds", "needs_of"]
 
@@ -37,10 +37,9 @@ class Assumptions:
 
     def link(self, rate: float, cable: float) -> PausedLink | None:
         """Return the link of a rate, b/s, and cable, m; None if ``response`` is None and IEEE has none for the rate."""
-        quanta = RESPONSE_QUANTA.get(rate)
-        if self.response is None and quanta is None:
+        bits = RESPONSE_BITS.get(rate) if self.response is None else whole_bits(self.response * rate)
+        if bits is None:
             return None
-        bits = QUANTUM * (quanta or 0) if self.response is None else whole_bits(self.response * rate)
         return PausedLink(
             int(rate), self.mtu, self.lossless_mtu, self.cell, 1.0,
             cable=whole_bits(cable / FIBRE * rate), response=bits, pipeline=whole_bits(self.delay * rate),

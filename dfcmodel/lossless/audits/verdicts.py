@@ -6,7 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from dfcmodel.lossless.audits.row_needs import longest_response, smallest_covered
-from dfcmodel.lossless.quantities import SMALLEST_FRAME
+from dfcmodel.lossless.quantities import SMALLEST_FRAME, other_ports
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.audits.buffer_tables import BufferRow
@@ -60,7 +60,7 @@ def verdict_of(row: BufferRow, needs: RowNeeds, link: PausedLink | None) -> tupl
     if xoff < needs.equal_frames:
         time = longest_response(link, xoff)
         reached = "no response time at all" if time is None else f"a response of {1e9 * time:,.0f} ns"
-        allowed = f"{1e9 * link.response / link.rate:,.0f} ns"
+        allowed = f"{1e9 * link.response / link.rate:,.0f} ns{other_ports(link.rate, link.response)}"
         reason = f"covers {reached}, with frames of {link.lossless_mtu} B; a peer may take {allowed}"
         if xoff < needs.standard:
             reason += f"; below {needs.standard:,.0f} B, cable and response alone"

@@ -67,7 +67,8 @@ def buffer_cycles(
     ------
     ValueError
         For a graph that is not a simple digraph, a link that it does not have, or an unknown end; for ``routes=None``
-        also for fewer than two ends, and without a path between any two.
+        also for fewer than two ends, without a path between any two, and for ``hosts`` by another name, such as
+        ``num_hosts``.
 
     Notes
     -----

@@ -67,13 +67,17 @@ class PortGuard:
     dog: Watchdog
     storms: list[tuple[float, float, int]]
 
+    def pauses_of(self, pauses: Pauses) -> Pauses:
+        """Return the rows of pauses by faults, (port, class, begin, end), that stop this port and class."""
+        return [
+            pause
+            for pause in pauses
+            if pause[0] == self.q and (pause[1] == self.priority or ALL in (self.priority, pause[1]))
+        ]
+
     def faults(self, pauses: Pauses) -> list[tuple[float, float]]:
         """Return (begin, end), s, of pauses by faults, (port, class, begin, end), that stop this port and class."""
-        return [
-            (begin, end)
-            for q, c, begin, end in pauses
-            if q == self.q and (c == self.priority or ALL in (self.priority, c))
-        ]
+        return [(begin, end) for _, _, begin, end in self.pauses_of(pauses)]
 
     def alarms(self, pauses: Pauses) -> list[WatchdogAlarm]:
         """Return the declared storms as alarms; an alarm without a pause by a fault, among ``pauses``, is false."""

@@ -48,6 +48,9 @@ class WatchdogRun(Result):
         Declared storms, in the order of their times.
     missed
         Missed storms: paused link, class, begin and end of the pause by a fault, s.
+    unwatched
+        The same of pauses by faults that stop links without a watchdog, such as interfaces of hosts: they are neither
+        declared nor missed. The end of a fault that does not end is inf.
     run
         The records of the run.
 
@@ -65,6 +68,7 @@ class WatchdogRun(Result):
     watchdog: Watchdog
     alarms: tuple[WatchdogAlarm, ...]
     missed: tuple[tuple[str, int, float, float], ...]
+    unwatched: tuple[tuple[str, int, float, float], ...]
     run: Trajectory
 
     def to_pandas(self) -> pd.DataFrame:
@@ -83,11 +87,15 @@ class WatchdogRun(Result):
 
     def summary(self) -> dict[str, object]:
         """Return status, texts on scenario, alarms and time, numbers of missed storms and dropped packets, by name."""
+        links = [*dict.fromkeys(link for link, *_ in self.unwatched)]
+        names = ", ".join(links[:3]) + (f" and {len(links) - 3} others" if len(links) > 3 else "")
+        unwatched = {"storms unwatched": f"{len(self.unwatched)}, without a watchdog at {names}"} if links else {}
         return {
             "status": self.run.status,
             "scenario": self.run.scenario.name,
             "alarms": f"{len(self.alarms)}, {sum(a.false for a in self.alarms)} of them false",
             "storms missed": len(self.missed),
+            **unwatched,
             "dropped by watchdogs": sum(a.dropped for a in self.alarms),
             "time": f"{self.run.time[-1]:g} s simulated in {self.run.seconds:.2f} s",
         }
@@ -188,7 +196,12 @@ def watch_packets(
     guards = [PortGuard(plan, q, c, watchdog, storms_of.get(n, [])) for n, (q, c) in enumerate(ports)]
     alarms = [alarm for guard in guards for alarm in guard.alarms(pauses)]
     missed = [storm for guard in guards for storm in guard.find_missed(temporary)]
-    return WatchdogRun(watchdog, tuple(sorted(alarms, key=lambda alarm: alarm.declared)), tuple(missed), run)
+    stopped = {pause for guard in guards for pause in guard.pauses_of(pauses)}
+    unwatched = [
+        (plan.ports[q].name, c, begin, last) for q, c, begin, last in pauses if (q, c, begin, last) not in stopped
+    ]
+    in_order = sorted(alarms, key=lambda alarm: alarm.declared)
+    return WatchdogRun(watchdog, tuple(in_order), tuple(missed), tuple(unwatched), run)
 
 
 def _parse_storms(

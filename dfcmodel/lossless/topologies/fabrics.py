@@ -7,6 +7,7 @@ height in a tree. Every cable is two links, one per direction. `dfcmodel.lossles
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,10 @@ ATTACHED = "attached"
 """Attribute of a graph: the switch of each host, for hosts that are not numbered switch by switch."""
 MAX_HOSTS = 10**6
 """Hosts of a switch."""
+HOSTS_BY_OTHER_NAME = re.compile(
+    "(?:n|no|num|number_?of|attached|end)?_?(?:host|server|endpoint|terminal)s?_?(?:count|number)?"
+)
+"""Pattern of names in lower case that attributes of nodes have in place of ``hosts``, such as ``num_hosts``."""
 SERVERS = "servers"
 """Attribute of a graph: the server of each host, if several hosts are interfaces of one server."""
 
@@ -289,8 +294,13 @@ def host_counts(graph: nx.DiGraph[Any]) -> dict[Any, int]:
     Raises
     ------
     ValueError
-        For a value that is no whole number of at least 0, naming the node.
+        For a value that is no whole number of at least 0, and for another name of the attribute, naming the node.
     """
+    for node, data in graph.nodes.items():
+        for name in data:
+            if name != "hosts" and HOSTS_BY_OTHER_NAME.fullmatch(str(name).lower()):
+                msg = "is not read; write it as hosts, a number, or leave it out"
+                raise ValueError(f"{name} of {format_value(node)}: {msg}")
     counts = {node: data["hosts"] for node, data in graph.nodes.items() if data.get("hosts") is not None}
     return {node: integer(f"hosts of {format_value(node)}", count, 0, MAX_HOSTS) for node, count in counts.items()}
 

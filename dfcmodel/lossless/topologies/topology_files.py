@@ -28,7 +28,7 @@ from dfcmodel.lossless.topologies.routes import Route
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
 from dfcmodel.network.queueing.class_pauses import ALL, ByClass, check_classes
-from hopflow.checks import choice, format_value, integer
+from hopflow.checks import choice, count_of, format_value, integer
 from hopflow.text_files import parse_toml, read_text
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ def load_topology(path: str | Path) -> tuple[nx.DiGraph[Any], list[Route] | None
 def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
     """Return the graph of the links and the routes of a topology in TOML; None for the routes without flows.
 
+    With flows the graph's attribute ``routing`` has their number of paths, and how many of these no link ever pauses.
+
     Examples
     --------
     >>> from dfcmodel.lossless import deadlock
@@ -78,7 +80,7 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
     try:
         data = parse_toml(text)
     except ValueError as error:
-        raise ValueError(f"must be TOML with cables or links, as `read_topology` says: {error}") from None
+        raise ValueError(f"must be TOML with cables or links: {error}") from None
     for key in data:
         choice("key", key, (*KEYS, *OF_A_SCENARIO))
     link_defaults = _table("link", data.get("link", {}), LINK_KEYS)
@@ -116,7 +118,22 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
                 msg = f"discipline of {a}->{b}: pauses no class of traffic: give the flows"
                 raise ValueError(msg)
     routes = [part for n, route in all_routes for part in _parts(n, route, rules)]
+    if all_routes:
+        graph.graph["routing"] = _routing([route for _, route in all_routes], rules)
     return graph, routes or None
+
+
+def _routing(routes: list[Route], rules: dict[tuple[Any, Any], _Pausing | None]) -> str:
+    """Return a description of the routes of a file: how many, and of which priorities no link pauses them."""
+    text, lossy = count_of(len(routes), "route"), []
+    for nodes, priority in routes:
+        assert isinstance(priority, int)
+        on_path = [rules.get(link) for link in itertools.pairwise(nodes)]
+        if all(rule is not None and not rule.pauses(priority) for rule in on_path):
+            lossy.append(priority)
+    if lossy:
+        text += f"; no link pauses {len(lossy)} of them, of priority {', '.join(map(str, sorted(set(lossy))))}"
+    return text
 
 
 class _Pausing(NamedTuple):
@@ -141,11 +158,12 @@ def _pausing(name: str, link: dict[str, Any]) -> _Pausing | None:
     if (discipline := link.get("discipline")) is None:
         return None
     # imported on use: it loads all sources of traffic, which few topologies need
-    from dfcmodel.network.scenario_files.toml_keys import DISCIPLINES
+    from dfcmodel.network.scenario_files.toml_keys import DISCIPLINES, parameter_names
 
     table = discipline if isinstance(discipline, dict) else {"kind": discipline}
     subject = f"discipline of {name}"
     rule = DISCIPLINES[choice(subject, str(table.get("kind")), tuple(DISCIPLINES))]
+    _table(subject, table, ("kind", *parameter_names(rule)))
     if not issubclass(rule, ByClass):
         return _Pausing(rule.pauses)
     try:

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "BITS_BESIDE_10GBASE_T",
     "QUANTUM",
-    "RESPONSE_QUANTA",
+    "RESPONSE_BITS",
     "ROUNDING",
     "default_headroom",
     "rate_in_table",
@@ -24,14 +25,22 @@ __all__ = [
 
 QUANTUM = 512
 """Bits of a pause quantum (IEEE 802.3, 31B.2)."""
-RESPONSE_QUANTA = {
-    100e6: 1, 1e9: 2, 10e9: 67, 25e9: 80, 40e9: 118, 50e9: 147, 100e9: 394, 200e9: 453, 400e9: 905,
-    800e9: 905,
+RESPONSE_BITS = {
+    10e6: QUANTUM + 64, 100e6: QUANTUM + 64,
+    **{rate: QUANTUM * quanta for rate, quanta in {
+        1e9: 2, 10e9: 74, 25e9: 80, 40e9: 118, 50e9: 147, 100e9: 394, 200e9: 453, 400e9: 905, 800e9: 905,
+    }.items()},
 }  # fmt: skip
-"""Largest response time of a peer in pause quanta by line rate (b/s), until it starts no frame:
-IEEE 802.3, 31B.3.7, as listed in SONiC's buffer_headroom_mellanox.lua."""
-LISTED, QUANTA = np.array(list(RESPONSE_QUANTA)), np.array(list(RESPONSE_QUANTA.values()))
-"""Rates and response times of `RESPONSE_QUANTA`, (N,) each."""
+"""Longest time of a peer by line rate (b/s), in bit times at its port (MDI), until it starts no frame.
+
+IEEE 802.3, 31B.3.7: up to 100 Gb/s in the words of 802.3ba-2010, of 25, 50 and from 200 Gb/s on as listed in SONiC's
+buffer_headroom_mellanox.lua. At 10 Gb/s it is the time of 10GBASE-T; SONiC's list has 67 quanta, the mean of its time
+and that of other ports, and at 100 Mb/s the quantum of an exposed MII.
+"""
+BITS_BESIDE_10GBASE_T = 60 * QUANTUM
+"""The same of ports of 10 Gb/s other than 10GBASE-T."""
+LISTED, BITS = np.array(list(RESPONSE_BITS)), np.array(list(RESPONSE_BITS.values()))
+"""Rates and response times of `RESPONSE_BITS`, (N,) each."""
 BESIDE_FRAMES = 20.0 + 72.0
 """Bytes of preamble and gap of the frame that delays the pause frame, and of the pause frame with its preamble."""
 ACK_BYTES = (*(HEADER + BLOCK * n for n in range(MAX_SACK_BLOCKS)), SHORTEST_FRAME)
@@ -54,7 +63,7 @@ def rate_in_table(bits: Any) -> NDArray[np.float64]:
 
 
 def _rate_row(bits: Any) -> NDArray[np.int64]:
-    """Return the index in `RESPONSE_QUANTA` of each rate that `rate_in_table` returns, shape of ``bits``."""
+    """Return the index in `RESPONSE_BITS` of each rate that `rate_in_table` returns, shape of ``bits``."""
     at = (LISTED * (1.0 + ROUNDING)).searchsorted(bits)
     return np.asarray(np.minimum(at, len(LISTED) - 1))
 
@@ -87,7 +96,7 @@ def default_headroom(rate: Any, delay: Any, packet_size: float, signalling: floa
     """
     bits = 8.0 * packet_size * rate
     row = _rate_row(bits)
-    response = QUANTUM * QUANTA[row] / LISTED[row]
+    response = BITS[row] / LISTED[row]
     sent = rate * (2.0 * delay + signalling + response)
     headroom = 2.0 + BESIDE_FRAMES / packet_size + sent
     return headroom if np.ndim(headroom) else float(headroom)

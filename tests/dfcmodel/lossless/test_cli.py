@@ -124,8 +124,23 @@ def test_deadlock_of_a_topology_file(tmp_path) -> None:
     assert "a->b, b->c, c->d, d->a" in shown.output
     plot = tmp_path / "ring.png"
     made = invoke(["deadlock", str(free), "--json", "--plot", str(plot)], catch_exceptions=False)
-    assert json.loads(made.output) == {"free": True, "cycles": []}
+    assert json.loads(made.output) == {"free": True, "cycles": [], "routing": "1 route"}
     assert plot.stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("discipline", "priorities", "routing"),
+    [
+        ('"PFC"', (3, 3, 3), "3 routes; no link pauses 3 of them, of priority 3"),  # PFC pauses class 0 by default
+        ('{kind = "PFC", classes = [3], xoff = 30, xon = 15}', (1, 3, 0), "no link pauses 2 of them, of priority 0, 1"),
+        ('{kind = "PFC", classes = [3], xoff = 30, xon = 15}', (3, 3, 3), "3 routes\n"),
+        ('{kind = "Pause", high = 50, low = 25}', (1, 2, 3), "3 routes\n"),
+    ],
+)
+def test_flows_that_no_link_pauses_are_named(tmp_path, discipline, priorities, routing) -> None:
+    path = tmp_path / "ring.toml"
+    path.write_text(ring_of(discipline, priorities))
+    assert routing in invoke(["deadlock", str(path)], catch_exceptions=False).output
 
 
 def test_a_chip_belongs_to_audits() -> None:

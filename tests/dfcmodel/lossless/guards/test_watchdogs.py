@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, PFC, Flow, Packets, Pause, Scenario, chain, pause_propagation, simulate
+from dfcmodel import CBR, PFC, Flow, Link, Packets, Pause, Scenario, chain, pause_propagation, simulate
 from dfcmodel.lossless import (
     Watchdog,
     recommend_watchdog,
@@ -241,6 +241,22 @@ def test_pauses_of_a_full_queue_are_false_alarms() -> None:
     assert len(seen.alarms) > 3
     assert all(alarm.false for alarm in seen.alarms)
     assert not seen.missed
+
+
+@pytest.mark.parametrize("discipline", [PFC((0,), xoff=50, xon=25), Pause(high=50, low=25)])
+def test_storms_that_no_watchdog_sees_are_named(discipline: PFC | Pause) -> None:
+    """A fault at a switch's own port stops the links that feed it, here the interface of a host alone."""
+    flow = Flow("few", ("host", 1, 2, 3), CBR(50.0), host="nic")
+    line = chain(3, rate=1e3, delay=1e-3, buffer=2000, discipline=discipline)
+    scenario = Scenario("line", [Link("host", 1, 1e3, 1e-3, 2000, discipline), *line], [flow], duration=1.5)
+    behind = watch_packets(scenario, DOG, storms={"1->2": [(0.2, 0.9)]})
+    assert not behind.alarms
+    assert not behind.missed
+    assert [(link, begin) for link, _, begin, _ in behind.unwatched] == [("host->1", pytest.approx(0.201))]
+    assert "without a watchdog at host->1" in repr(behind)
+    declared = watch_packets(scenario, DOG, storms={"2->3": [(0.2, 0.9)]})
+    assert [alarm.link for alarm in declared.alarms] == ["1->2"]
+    assert not declared.unwatched
 
 
 def test_times_of_storms_may_have_units() -> None:

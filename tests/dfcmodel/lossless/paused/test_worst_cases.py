@@ -20,15 +20,15 @@ from dfcmodel import (
     Pause,
     PausedLink,
     Scenario,
+    headroom,
     search_worst,
     simulate,
 )
-from dfcmodel.lossless import CreditDatasheet, credits, witness
+from dfcmodel.lossless import BufferRow, CreditDatasheet, PauseDatasheet, audit_headroom, credits, witness
 from dfcmodel.lossless.paused.random_bursts import frame_counts
 from dfcmodel.lossless.paused.worst_cases import largest_burst, largest_drain
 from dfcmodel.lossless.quantities import (
-    QUANTUM,
-    RESPONSE_QUANTA,
+    RESPONSE_BITS,
     bit_rate,
     bit_times,
     both_ends,
@@ -257,9 +257,38 @@ def test_a_range_is_a_pair_of_its_ends():
         both_ends("cable", ("5m", "6m", "7m"), metres)
 
 
-@pytest.mark.parametrize("rate", RESPONSE_QUANTA)
+@pytest.mark.parametrize(
+    ("rate", "bits"),
+    [
+        ("10Mbps", 512 + 64),
+        ("100Mbps", 512 + 64),
+        ("1Gbps", 2 * 512),
+        ("10Gbps", 74 * 512),
+        ("40Gbps", 118 * 512),
+        ("100Gbps", 394 * 512),
+    ],
+)
+def test_the_response_is_the_longest_that_the_standard_allows_a_port(rate, bits):
+    """IEEE 802.3ba-2010, 31B.3.7, at the MDI: 10GBASE-T has 74 quanta, of which SONiC's list has 67."""
+    parts = {item.name: item.bytes for item in headroom(rate, "100m", mtu=1518).items}
+    assert parts["response"] == (bits / 8, bits / 8)
+
+
+def test_other_ports_of_10_gigabits_are_named_where_their_response_matters():
+    with pytest.raises(ValueError, match="3789 ns with 10GBASE-T, and 3,072 ns with other ports"):
+        headroom("10Gbps", "100m", mtu=1518, datasheet=PauseDatasheet(response="60 quanta"))
+    fibre = PauseDatasheet(response="60 quanta", response_measured=True)
+    shorter = headroom("10Gbps", "100m", mtu=1518, datasheet=fibre)
+    assert headroom("10Gbps", "100m", mtu=1518).bytes - shorter.bytes == (74 - 60) * 64
+    reasons = [
+        audit_headroom([BufferRow(rate, 100.0, shorter.bytes)], mtu=1518).rows[0].reason for rate in (10e9, 25e9)
+    ]
+    assert ["10GBASE-T" in reason for reason in reasons] == [True, False]
+
+
+@pytest.mark.parametrize("rate", RESPONSE_BITS)
 def test_a_response_is_the_standards_and_a_shorter_one_must_be_known(rate):
-    standard = QUANTUM * RESPONSE_QUANTA[rate]
+    standard = RESPONSE_BITS[rate]
     assert response_time(int(rate), None, measured=False) == (standard, standard)
     less = f"{standard - 1} bits"
     assert response_time(int(rate), less, measured=True) == (standard - 1, standard - 1)
