@@ -499,11 +499,11 @@ def _arrival_steps(legs: list[tuple[float, float]]) -> tuple[list[float], float]
 
 
 def _separate_steps(arrivals: list[float], positions: list[int]) -> list[float]:
-    """Return ``arrivals`` at hops (``positions`` of links, -1: no queue) and receiver, steps, late enough for service.
+    """Return arrivals at hops and receiver, steps, one later where a queue is served no later than the one before it.
 
-    Links are served in the order of their positions (-1: no queue). Packets may leave a link and reach a later link in
-    the same step. To an earlier link, and to the receiver, they take a step. The return path is
-    shorter by the added steps.
+    ``positions`` are the places of the hops' queues in the order of service (-1: no queue); ``arrivals`` may have hops
+    without a queue before them. Packets may leave a queue and reach one that is served later in the same step. To one
+    that is served before, and to the receiver, they take a step. The return path is shorter by the added steps.
     """
     steps = arrivals.copy()
     first = len(steps) - 1 - len(positions)

@@ -547,7 +547,7 @@ def _acks_in_flight(plan: FluidPlan, steps: int) -> Floats:
 
 
 def _excess(plan: FluidPlan) -> Any:
-    """Return the most packets that found no room in one pause by ingress, rows of `EXCESS`."""
+    """Return the most packets that found no room in one pause, for ingresses with any, array of dtype `EXCESS`."""
     pauses = plan.feedback.pauses
     pauses = pauses[pauses["most_excess"] > 0.0]
     order, paused = np.asarray(plan.order), pauses["paused"]

@@ -300,7 +300,7 @@ class _Sampled:
         return [hops.flow[over_links].astype(np.int32), hops.row[over_links].astype(np.int32), node]
 
     def _at_nodes(self, chosen: Any, values: NDArray[np.float64], *samples: int) -> AtNodes:
-        """Return values of the chosen hops by flow and node; hops at one node are summed."""
+        """Return values by flow and node of the ``chosen`` of `_links`; those of a flow at one node are summed."""
         flow, _, node = self._links
         shape = len(self.plan.starts), self._nodes, *samples
         at_nodes = AtNodes(flow[chosen], node[chosen], values, shape)

@@ -909,7 +909,7 @@ def _list_flows(scenario: Scenario, flows: Iterable[int]) -> str:
 
 
 def _list_names(kind: str, names: Iterable[str]) -> str:
-    """Return names as a string after their kind: the first `MAX_NAMES`, and the number of others."""
+    """Return names as a string after ``kind``, a singular (s is added): the first `MAX_NAMES`, and how many more."""
     all_names = list(names)
     shown = ", ".join(all_names[:MAX_NAMES])
     more = f" and {len(all_names) - MAX_NAMES} more" if len(all_names) > MAX_NAMES else ""

@@ -99,7 +99,7 @@ def intervals_of_pairs(
     counts, times
         Number of times of each pair, (N,), and the concatenated times, s.
     end
-        End of the run, s.
+        End of the run, s: later begins are left out, later ends are inf, as are ends that no time gives.
 
     Examples
     --------

@@ -181,7 +181,7 @@ def probe_down_by_inflight(run: Observation) -> list[Check]:
 
 
 def probe_down_by_time(run: Observation) -> list[Check]:
-    """Return the checks that DOWN ends in REFILL when it is time to probe."""
+    """Return the checks that DOWN ends in REFILL when it is time to probe; ArithmeticError if DOWN does not end."""
     begin, end = run.spell("DOWN")
     lasted, wait = run.time[end] - run.time[begin], run.bw_probe_wait[begin]
     return [

@@ -90,7 +90,7 @@ def divide_exactly(first: int, served: float, high: Any, now: Any) -> None:
 
 @inlined
 def curve_at_head(band: Any, first: int, end: int, part: float, quantum: float, sharing: Any) -> None:
-    """Set ``now`` of queues ``first`` .. ``end`` - 1 to departures: ``part`` of the way from head row to next row."""
+    """Set row `NOW` of queues ``first`` .. ``end`` - 1 to cumulative departures, ``part`` of the way from the head."""
     rows, now = sharing.order.rows, sharing.shared[NOW]
     mask = rows.shape[0] - 1
     low = rows[band.head & mask]

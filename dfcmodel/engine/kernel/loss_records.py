@@ -174,9 +174,9 @@ def count_back(queue: Any, losses: Any, flow: Any, amount: float, quantum: float
 
 @inlined
 def count_marks(marked: float, marks: float, piece: float, departures: float) -> float:
-    """Return how many of ``piece`` packets are marked: ``marked`` by later queues, and some by this one's ``marks``.
+    """Return how many of ``piece`` > 0 packets are marked: ``marked`` by later queues, some by this one's ``marks``.
 
-    This queue marked ``marks`` of its ``departures``, evenly over packets that are later lost, marked or neither.
+    This queue marked ``marks`` of its ``departures`` (> 0), evenly over packets that are later lost, marked or neither.
     """
     return marked + marks * (piece / departures) * (1.0 - marked / piece)
 

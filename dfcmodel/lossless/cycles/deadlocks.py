@@ -144,7 +144,7 @@ class Deadlock(Result):
         return self.dependencies.is_free
 
     def cycles(self) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield minimal cycles of buffers, as `buffer_cycles` does."""
+        """Yield minimal cycles of buffers, (from, to), or (from, to, class) where there are several classes."""
         for cycle in self.dependencies.cycles():
             yield [self._link_of(v) for v in cycle]
 
@@ -295,7 +295,7 @@ def line_rate_scenario(
     buffer: WithUnit = 1000.0,
     duration: WithUnit = 0.1,
 ) -> Scenario:
-    """Return a scenario with a flow at line rate on each route, and links that pause.
+    """Return a scenario with a flow at line rate on each route, ``rate`` in packets/s, and links that pause.
 
     All flows are of one class: classes of the routes are ignored. Parameters as for `Deadlock.scenario`.
 

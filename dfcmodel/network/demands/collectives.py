@@ -306,7 +306,7 @@ def build_flows(
     routes: Routing,
     **options: Any,
 ) -> Flows:
-    """Return the table of `flows_from`, from fields of `FlowOptions` as keywords, without checks of their names."""
+    """Return the table of `flows_from`, from fields of `FlowOptions` as keywords; ValueError for other keywords."""
     endpoints = _as_nodes("sources", sources), _as_nodes("targets", targets)
     if len(endpoints[0]) != len(endpoints[1]) or not len(endpoints[0]):
         counts = f"{count_of(len(endpoints[0]), 'source')} and {len(endpoints[1])} targets"

@@ -290,7 +290,7 @@ def _layer(n: int, words: list[str]) -> _Layer:
 
 
 def _part(n: int, words: list[str]) -> _Part:
-    """Return a pass of a layer from its time, operation and size, three words of line n; ValueError for others."""
+    """Return a pass of a layer from three words of line n: time, in ticks, operation, size; ValueError for others."""
     time, size = parse_whole_number(n, "time", words[0]), parse_whole_number(n, "size", words[2])
     name, _, group = words[1].partition("_")
     if words[1] == "NONE":

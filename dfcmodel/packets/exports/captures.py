@@ -173,7 +173,7 @@ def _first_headers(scenario: Scenario, nodes: dict[Hashable, int], kind: _Kind) 
 
 
 def _with_numbers(head: bytes, numbers: list[tuple[int, int]]) -> bytes:
-    """Return headers with numbers, pairs of an offset in the TCP header, which has zeros there, and a number."""
+    """Return headers with 32-bit numbers, pairs (offset from the IP header, number), in place of zeros."""
     header = bytearray(head)
     for at, number in numbers:
         header[at : at + 4] = (number & 0xFFFFFFFF).to_bytes(4, "big")

@@ -120,7 +120,7 @@ def _has_plain_rate(source: Any) -> bool:
 
 
 def _has_lossless_ports(plan: PacketPlan) -> bool:
-    """Return whether all hops are at interfaces of hosts, or at ports under PFC in a lossless class."""
+    """Return whether flows begin at hosts' interfaces, and cross ports under PFC with one lossless class of data each."""
     hops = plan.hops
     if not plan.at_senders[plan.forward.first].all():
         return False

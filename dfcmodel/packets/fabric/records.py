@@ -59,7 +59,7 @@ def records_of(plan: PacketPlan, records: Records, arrays: dict[str, Any]) -> Re
 
 
 def _packets_inside(arrays: dict[str, Any]) -> Any:
-    """Return the rows of the packets, and of the ACKs that arrive after the end, in the network."""
+    """Return records of what is in the network at the end: packets of data, and ACKs that arrive later."""
     used = arrays["packet"][: arrays["counters"][USED]]
     later = used["time"] >= arrays["clock"][END]
     return used[(used["kind"] == DATA) | ((used["kind"] == ACK) & later)]

@@ -49,7 +49,7 @@ def emit(flow: Any, log: Any, sequence: float, amount: float) -> bool:
 
 @inlined
 def grow_window(flow: Any, events: Any, acks: float, step: Any) -> None:
-    """Call the window rule for ``acks`` ACKs of new data, all at once or one by one if the rule requires that.
+    """Call the window rule for the ACKs of ``acks`` packets in order, at once or one by one if the rule requires that.
 
     Single ACKs are spread evenly over the step. Round-trip times change linearly from ``rtt_before`` to ``rtt`` in it.
     """
