@@ -225,8 +225,8 @@ def _rate_changes(plan: FluidPlan, steps: int) -> dict[int, dict[int, float]]:
     changes: dict[int, dict[int, float]] = {}
     names = plan.scenario.link_table.names
     for element in plan.scenario.all_elements:
-        if isinstance(element, RateTrace):
-            i = plan.position[names.index(element.link)]
+        i = plan.position.get(names.index(element.link))  # None: no packet of data passes the link
+        if isinstance(element, RateTrace) and i is not None:
             for start, rate in _trace_values(element, element.rates, steps * plan.step):
                 step = round(start / plan.step)
                 if step < steps:

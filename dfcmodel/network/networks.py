@@ -786,6 +786,12 @@ class Scenario(Ingresses):
         return (*elements_of_links, *self.elements)
 
     @cached_property
+    def data_links(self) -> frozenset[tuple[Hashable, Hashable]]:
+        """Ends of the links that packets of data cross, over any path of a flow; other links have ACKs, or nothing."""
+        paths = itertools.chain.from_iterable((flow.path, *flow.paths) for flow in self.flows)
+        return frozenset(itertools.chain.from_iterable(map(itertools.pairwise, paths)))
+
+    @cached_property
     def drop_causes(self) -> dict[str, str]:
         """Words for the causes of drops, built-in and of elements, by name, in the order of their numbers."""
         words = dict(CAUSES)

@@ -100,8 +100,8 @@ class Packets(Described):
         ``convention="ns2"`` only.
     loss
         Probability, 0 <= p < 1, with which each packet (not ACK) that arrives at a link is lost before
-        its queue, independently of all others: a mapping from link names (``"a->b"``);
-        None: no random loss.
+        its queue, independently of all others: a mapping from link names (``"a->b"``), of which packets of data
+        cross at least one; None: no random loss.
     frame_errors
         Probability, 0 <= p < 1, with which each packet (not ACK) that a link transmits has an error, independently of
         all others: a mapping from link names; None: none. The link sends it again (link-level retry, LLR of Ultra

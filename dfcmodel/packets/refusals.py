@@ -99,6 +99,7 @@ def _check(scenario: Scenario, method: Packets) -> None:
     for which in ("loss", "frame_errors"):
         for name in getattr(method, which) or {}:
             choice(f"{which}: link", name, scenario.link_table.names)
+        _check_data(scenario, which, getattr(method, which) or {}, may_reroute=bool(method.failures))
     if method.count_smoothing > 0.0 and not any(link.discipline.diffuses for link in scenario.link_table.kinds):
         msg = "must be 0 where no link has DFC, whose law alone reads it"
         raise ValueError(f"count_smoothing = {method.count_smoothing:g}: {msg}")
@@ -124,6 +125,16 @@ def _check(scenario: Scenario, method: Packets) -> None:
         _check_flow(scenario, scenario.flows[f], method)
     if method.is_ns2:
         check_agents(scenario, method, 'use convention="standard"')
+
+
+def _check_data(scenario: Scenario, which: str, shares: Mapping[str, float], *, may_reroute: bool) -> None:
+    """Raise ValueError for losses or errors of packets at links none of which a packet of data passes."""
+    names = [name for name, share in shares.items() if share > 0.0]
+    links = [scenario.links[scenario.link_table.names.index(name)] for name in names]
+    if not links or may_reroute or any((link.source, link.target) in scenario.data_links for link in links):
+        return
+    msg = "must have a link that packets of data pass; elements of such a link act on its ACKs with acks=True"
+    raise ValueError(f"{which}: link = {', '.join(map(repr, names))}: {msg}")
 
 
 def _check_room(link: Link) -> None:

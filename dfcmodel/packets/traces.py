@@ -249,7 +249,7 @@ def _events(plan: PacketPlan, rows: NDArray[Any], ports: Sequence[int]) -> NDArr
     for name in ("flow", "number", "ack", "marked", "arrived", "sent"):
         events[name] = rows[name]
     events["link"], events["bytes"] = link[rows["port"]], plan.sizes[rows["size"]]
-    events["received"] = rows["sent"] + plan.passage[rows["port"], rows["size"]]
+    events["received"] = rows["sent"] + rows["longer"] + plan.passage[rows["port"], rows["size"]]
     events["drop_time"], events["blocks"] = rows["dropped"], -1
     for k in range(3):
         has_block = np.flatnonzero((rows["size"] > k + 1) & (rows["size"] < OF_RATE))

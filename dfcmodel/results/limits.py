@@ -21,6 +21,7 @@ from dfcmodel.network.demands.offered_rates import (
 )
 from dfcmodel.network.drop_causes import AT_RANDOM
 from dfcmodel.network.elements.losses import Policer
+from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.network.endpoints.sources import OnOff
 from dfcmodel.network.flows import DEFAULT_MAX_WINDOW, has_window
 from dfcmodel.network.followers import waits_of
@@ -517,9 +518,27 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
         kinds = ", ".join(sorted({type(rule).__name__ for rule in rules}))
         listed, used = (", ".join(map(str, values)) for values in (sorted(lossless), priorities))
         unused[f"classes {listed} of {kinds}"] = f"priorities of flows: {used}, which are never paused and may be lost"
+    unused |= _elements_without_packets(scenario, in_packets=run.step == 0.0)
     if not unused:
         return ()
     return _as_tuple(f"unused options: {' and '.join(unused)}: {'; '.join(unused.values())}")
+
+
+def _elements_without_packets(scenario: Scenario, *, in_packets: bool) -> dict[str, str]:
+    """Return the elements of paths that act on no packet, and why, by their names.
+
+    In packets the rate of a link over time is that of its ACKs too.
+    """
+    unused: dict[str, str] = {}
+    for element in scenario.all_elements:
+        link = scenario.links[scenario.link_table.names.index(element.link)]
+        has_acks = (link.target, link.source) in scenario.data_links
+        sends_acks = in_packets and has_acks and isinstance(element, RateTrace)
+        if sends_acks or (link.source, link.target) in scenario.data_links:
+            continue
+        way_back = f", whose ACKs pass elements of {link.target}->{link.source} with acks=True" if has_acks else ""
+        unused[f"{type(element).__name__} at {link.name}"] = f"no packet of data passes {link.name}{way_back}"
+    return unused
 
 
 def _part_filled(scenario: Scenario) -> tuple[str, ...]:

@@ -281,8 +281,9 @@ class Trajectory(Records, Result):
             (s), of an empty network: propagation to the receiver, the packets at the rate of the path's slowest link
             (of sprayed flows, of all links between which packets choose at a hop),
             and at packet level one more transmission at each other link; slowdown, completion_time over ideal_time.
-            The size is that of the flow, or the number of packets that arrived if its trace or its arrivals ended
-            before.
+            Rates are those of the links, also where a `RateTrace` is below them, and without other elements of
+            paths: what these cost is part of the slowdown. The size is that of the flow, or the number of packets that
+            arrived if its trace or its arrivals ended before.
 
         Examples
         --------

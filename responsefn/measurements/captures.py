@@ -96,6 +96,8 @@ UNMEASURED_COPY_TIME = 1e-3
 """The same in s for frames without identification before the first round trip is measured."""
 COPIED_SHIFT = 0.01
 """Fraction of a round trip by which a copy of an ACK must be later to replace it, as recorded nearer to the sender."""
+FIRST_HOP_LIMITS = frozenset((32, 64, 128, 255))
+"""Hop limits with which systems send; every router subtracts one."""
 NEAR_RECEIVER_SHARE, NEAR_RECEIVER_TIME = 0.5, 1e-3
 """Fraction of the handshake's round trip, and s, by which those of data are shorter in a capture near the receiver.
 
@@ -245,7 +247,8 @@ class _Direction:
     retransmissions. Sequence numbers are counted from the first segment seen and do not wrap. ``lengths`` has the
     number of segments by their bytes of data, and ``header`` the bytes of the shortest TCP header with data, without
     its checksum. ``marks`` is the number of ECN marks that the receiver reported with AccECN, otherwise of its reports
-    (ECE, RFC 3168). ``has_pure_ack``: a segment without data acknowledged new data.
+    (ECE, RFC 3168). ``hops`` is the largest hop limit of the frames, ``reverse`` the other direction.
+    ``has_pure_ack``: a segment without data acknowledged new data.
     """
 
     sender: Address
@@ -277,6 +280,8 @@ class _Direction:
     unacked: deque[tuple[int, float]] = field(default_factory=deque)
     resent: set[int] = field(default_factory=set)
     rtts: list[float] = field(default_factory=list)
+    hops: int = 0
+    reverse: _Direction | None = field(default=None, repr=False)
 
     def unwrap(self, number: int) -> int:
         """Return the sequence number without wrap that is nearest to the highest so far."""
@@ -453,10 +458,23 @@ class _Direction:
         self.marks += has_echo and not self.has_echo
         self.has_echo = has_echo
 
-    def is_near_receiver(self) -> bool:
-        """Return whether round trips are those of a part of the path alone, by the handshake."""
-        missing = self.handshake.round_trip - float(np.mean(self.rtts))
-        return missing > max(NEAR_RECEIVER_SHARE * self.handshake.round_trip, NEAR_RECEIVER_TIME)
+    def near_receiver(self) -> str | None:
+        """Return what says that round trips are those of a part of the path alone; None if nothing does.
+
+        Without a handshake the hop limits of the receiver's frames, which have passed no router, say that the file was
+        recorded near it, unless round trips of the other direction are shorter: those are of the rest of the path.
+        """
+        rtt = float(np.mean(self.rtts))
+        if not math.isnan(whole := self.handshake.round_trip):
+            is_part = whole - rtt > max(NEAR_RECEIVER_SHARE * whole, NEAR_RECEIVER_TIME)
+            return f"handshake {whole:.3g} s" if is_part else None
+        if self.reverse is None or self.reverse.hops not in FIRST_HOP_LIMITS or self.hops in FIRST_HOP_LIMITS:
+            return None
+        text = f"hop limits {self.hops}, of the receiver {self.reverse.hops}"
+        if not self.reverse.rtts:
+            return text
+        others = min(self.reverse.rtts)
+        return f"{text}, other direction {others:.3g} s" if others > max(rtt, NEAR_RECEIVER_TIME) else None
 
     def delay(self, frame: _Frame, time: float) -> None:
         """Let the round trips that an ACK gave end at its last copy, which was recorded nearest to the sender."""
@@ -577,11 +595,13 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     UserWarning
         For a file that ends within a packet: the packets before it are read. For directions that are left out because
         each ACK of their data may be of a retransmission. For directions whose round trips are less than half of that
-        of their handshake, as in a capture near the receiver. For directions of which most ACKs have the times of their
-        segments, as with a coarse clock. For directions whose ACKs all carry data, as in a file of which a filter has
-        removed segments without data: rtt is then the time to the receiver's next data. For directions with ECN marks,
-        which do not count in p. For directions whose receiver had closed its window in at least a tenth of the time.
-        For directions whose data were all sent within less than a round trip, whose rate is that of a burst.
+        of their handshake, as in a capture near the receiver; without a handshake for those whose receiver's frames
+        have passed no router, by their hop limits, and the sender's have. For directions of which most ACKs have the
+        times of their segments, as with a coarse clock. For directions whose ACKs all carry data, as in a file of which
+        a filter has removed segments without data: rtt is then the time to the receiver's next data. For directions
+        with ECN marks, which do not count in p. For directions whose receiver had closed its window in at least a tenth
+        of the time. For directions whose data were all sent within less than a round trip, whose rate is that of a
+        burst.
 
     Raises
     ------
@@ -615,7 +635,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
             for addresses in ((sender, receiver), (receiver, sender)):
                 directions[addresses] = _Direction(*addresses, handshake)
                 order.append((_name(addresses), directions[addresses]))
-            direction = directions[sender, receiver]
+            direction, other = directions[sender, receiver], directions[receiver, sender]
+            direction.reverse, other.reverse = other, direction
         if segment.flags & SYN:
             _read_syn(path, direction.handshake, segment)
         reverse = directions[receiver, sender]
@@ -625,6 +646,7 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
                 reverse.delay(frame, segment.time)
             continue
         direction.handshake.add_time(segment)
+        direction.hops = max(direction.hops, segment.hops)
         if segment.length:
             has_identification = segment.identification > 0 and not direction.frames.constant
             direction.send(segment, has_identification=has_identification)
@@ -634,11 +656,14 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         warnings.warn(remark, stacklevel=3)
     measured_flows: list[tuple[str, _Direction, int]] = []
     omitted: list[str] = []
+    longest: tuple[int, str] = (0, "")
     for name, flow in order:
         if not flow.lengths:
             continue
         packet_size, largest = flow.packet_size(full), max(flow.lengths)
         packets = flow.packets(packet_size or largest)
+        answers = "" if flow.rtts else " and no ACK of them"
+        longest = max(longest, (packets, f"{name} has {count_of(packets, 'packet')}{answers}"))
         if packets < min_packets:
             continue
         if not flow.rtts or flow.last_time <= flow.first_time:
@@ -666,17 +691,18 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
             raise ValueError(f"source = {str(path)!r}: {message}; the times of packets are wrong")
     if not measured_flows:
         others = "".join(f"; skipped: {count} of {what}" for what, count in skipped.items())
+        others = f"; {longest[1]}{others}" if longest[0] else others
         raise ValueError(
             f"source = {str(path)!r}: must hold a TCP connection with "
             f"{count_of(min_packets, 'packet')} of data and ACKs{others}"
         )
     near_receiver = [
-        f"{name} ({np.mean(flow.rtts):.3g} s, handshake {flow.handshake.round_trip:.3g} s)"
+        f"{name} ({np.mean(flow.rtts):.3g} s, {evidence})"
         for name, flow, _ in measured_flows
-        if flow.is_near_receiver()
+        if (evidence := flow.near_receiver())
     ]
     if near_receiver:
-        reason = "rtt is far less than that of the handshake, as in a capture near the receiver, and p too large"
+        reason = "rtt is of a part of the path alone, as in a capture near the receiver, and p too large"
         warnings.warn(f"{path}: {first_names(near_receiver)}: {reason}", stacklevel=3)
     closed = [
         f"{name} ({share:.0%})"

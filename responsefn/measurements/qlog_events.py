@@ -171,6 +171,8 @@ RECORD = _Fields(LOG.used | TRACE.used | {"trace": "trace"}, LOG.skipped | TRACE
 
 `RECORD` is the first object of a sequence, or the only object of a file without ``traces``."""
 
+RECORD_MARKS = frozenset(("qlog_version", "qlog_format", "file_schema", "trace", "traces"))
+"""Fields that the first object of a file alone has."""
 NOT_ELICITING = _words("ack padding connection_close")
 """Frames of packets that are not acknowledged (RFC 9002, 2)."""
 VERSIONS = _words("draft-00 draft-01 draft-02 draft-02-wip draft-02-RC1 0.3 0.4")
@@ -443,6 +445,8 @@ class Qlog:
                 continue
             event = self._row(location, item, columns)
             if "time" not in event:
+                if not RECORD_MARKS.isdisjoint(event):
+                    raise self.error(location, "begins another log: must be a file of its own")
                 raise self.error(location, "'time' is missing")
             form = event.get("time_format", common.get("time_format", column_format))
             time = event["time"]

@@ -71,6 +71,9 @@ CLOCK = re.compile(rf"\[?{_CLOCK}\]?")
 SHARE = re.compile(r"[0-9]{1,30}ms\(([0-9]{1,3}(?:\.[0-9]{0,30})?)%\)")
 """A time of ``ss`` with its share of the time in which there were data to send: ``4ms(50.0%)``."""
 LIMITS = {"rwnd_limited": "receive window", "sndbuf_limited": "send buffer"}
+RULE_NAME = re.compile(r"[A-Za-z][\w-]*")
+"""Names of congestion controls of Linux, which `ss` prints without a field."""
+REQUIRED = ("rtt", "mss", "data_segs_out", "delivery_rate")
 RATES = frozenset(("send", "pacing_rate", "delivery_rate"))
 """Fields of ``ss`` whose value is the next word."""
 USED = frozenset(
@@ -195,19 +198,23 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     if len(str(text)) > MAX_SS:
         raise ValueError(f"{name}: must have at most {MAX_SS} characters")
     names, rows, limited = [], [], 0
+    incomplete: list[str] = []
     remarks: dict[str, list[str]] = {"marked": [], "window": [], "repeated": [], "bytes": [], "rate": []}
     for location, connection, fields in _connections(name, str(text), skipped):
-        if not all(word in fields for word in ("rtt", "mss", "data_segs_out", "delivery_rate")):
+        if missing := [field for field in REQUIRED if field not in fields]:
+            incomplete.append(f"{connection} (no {', '.join(missing)})")
             continue
         sent = integer(f"{location}, data_segs_out", _integer(fields["data_segs_out"]), 0, 2**32)
         if not sent:
+            incomplete.append(f"{connection} (no data sent)")
             continue
         if "app_limited" in fields:
             limited += 1
             continue
         mss = integer(f"{location}, mss", _integer(fields["mss"]), 1, 65535)
-        retransmissions = fields.get("retrans", "0/0").partition("/")[2]
+        in_flight, _, retransmissions = fields.get("retrans", "0/0").partition("/")
         lost = integer(f"{location}, retrans", _integer(retransmissions), 0, sent, why="of data_segs_out")
+        integer(f"{location}, retrans in flight", _integer(in_flight), 0, lost, why="of all in retrans")
         smoothed_rtt = _decimal(fields["rtt"].partition("/")[0])
         rtt = 1e-3 * one_number(f"{location}, rtt", smoothed_rtt, above=0.0, at_most=1e3 * MAX_RTT, hint="in ms")
         bits = _bits(fields["delivery_rate"])
@@ -240,7 +247,9 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
         rows.append((lost / sent, rtt, rate, float(sent)))
     if not rows:
         left_out = f"; {limited} are application-limited" if limited else ""
-        message = "no connection with rtt, mss, data_segs_out and delivery_rate in it"
+        if incomplete:
+            left_out = f"{left_out}; left out: {first_names(incomplete)}"
+        message = f"no connection with {', '.join(REQUIRED[:-1])} and {REQUIRED[-1]} in it"
         raise ValueError(f"{name}: {message}{left_out}")
     messages = {
         "marked": "packets delivered with an ECN mark (delivered_ce), which p does not count",
@@ -321,6 +330,8 @@ def _add_fields(location: str, fields: dict[str, str], words: list[str], skipped
         if name in RATES or (colon and not value):
             value = next(following, "")
         elif not colon and name not in USED and name not in skipped:
+            if not RULE_NAME.fullmatch(name):
+                raise ValueError(f"{location}: {name!r} is neither a field nor the name of a congestion control")
             name, value = "congestion control", name  # its name is arbitrary
         elif not colon and name != "app_limited" and name in USED:
             raise ValueError(f"{location}: {name!r} has no value")
@@ -414,9 +425,9 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     ------
     ValueError
         For unknown events, fields, formats and versions; for an impossible number, round-trip times of more than
-        4 minutes among them; for times that go back by more than an hour or leap by more than a year, and packets more
-        than 1 s before one of a smaller number; if packets, times or round-trip times are missing. The message names
-        file and location.
+        4 minutes among them; for times that go back by more than an hour or leap by more than a year, packets more
+        than 1 s before one of a smaller number, and losses more than 1 s before their packet; if packets, times or
+        round-trip times are missing. The message names file and location.
 
     Examples
     --------
@@ -433,7 +444,7 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     if packet_size is not None:
         packet_size = one_number("packet_size", packet_size, above=0.0)
     qlog = Qlog(source, skip)
-    names, rows = [], []
+    names, rows, incomplete = [], [], list[str]()
     for number, events in enumerate(qlog.traces(), 1):
         connections: dict[str, list[Event]] = {}
         for event in events:
@@ -441,13 +452,23 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
         for connection, connection_events in connections.items():
             name = f"trace {number}{connection and f', connection {connection}'}"
             row = _sender(qlog, connection_events, packet_size, name)
-            if row is not None:
-                names.append(name)
-                rows.append(row)
+            if row is None:
+                incomplete.append(f"{name} ({_count_used(connection_events)})")
+                continue
+            names.append(name)
+            rows.append(row)
     if not rows:
         message = "no trace with packet_sent and recovery_metrics_updated (smoothed_rtt) events in it"
-        raise qlog.error("", message)
+        left_out = f"; left out: {first_names(incomplete)}" if incomplete else ""
+        raise qlog.error("", f"{message}{left_out}")
     return Samples(tuple(names), *np.array(rows).T)
+
+
+def _count_used(events: list[Event]) -> str:
+    """Return the numbers of packets sent and of round-trip times, for a message."""
+    packets = sum(event.kind == SENT and "packet_number" in event.data for event in events)
+    rtts = sum(event.kind == METRICS and "smoothed_rtt" in event.data for event in events)
+    return f"{count_of(packets, 'packet')} sent, {count_of(rtts, 'value')} of smoothed_rtt"
 
 
 def _sender(
@@ -586,6 +607,10 @@ def _lost_keys(qlog: Qlog, sent: dict[tuple[str, float], float], lost: list[Even
         spaces = [space] if space else list(lowest)
         keys = [(name, number) for name in spaces if (name, number) in sent]
         if len(keys) == 1:
+            early = sent[keys[0]] - event.time
+            if early > MAX_DISORDER:
+                message = f"is lost {early:.6g} s before it is sent: must be at most {MAX_DISORDER:g} s"
+                raise qlog.error(event.location, f"packet {number:.0f}: {message}; repair the times")
             yield keys[0]
         elif keys or number >= min(lowest.get(name, 0.0) for name in spaces):
             message = "packet_type must say which" if keys else "is lost and not sent"

@@ -106,8 +106,8 @@ class PathElement(Described):
     flows
         Names of the flows on whose packets it acts; None: all.
     acks
-        False: it acts on packets of data. True: on the acknowledgements that return over the link, where they enter the
-        queue of the opposite direction.
+        False: it acts on packets of data. True: on the acknowledgements of packets that cross the link, where they
+        enter the queue of the opposite direction.
 
     Attributes
     ----------
@@ -252,7 +252,10 @@ class PathElement(Described):
 
 
 def check_elements(scenario: Any) -> None:
-    """Raise ValueError for elements at unknown links, of flows on other paths, or at links that cannot have them."""
+    """Raise ValueError for elements at unknown links, of flows on other paths, or at links that cannot have them.
+
+    Elements at links that packets of data do not cross are named in `Trajectory.limits`.
+    """
     names, flows = scenario.link_table.names, {flow.name: flow for flow in scenario.flows}
     at_link: dict[str, list[PathElement]] = {}
     for element in scenario.all_elements:

@@ -120,7 +120,7 @@ def _has_plain_rate(source: Any) -> bool:
 
 
 def _has_lossless_ports(plan: PacketPlan) -> bool:
-    """Return whether flows begin at hosts' interfaces, and cross ports under PFC with one lossless class of data each."""
+    """Return whether flows begin at hosts' interfaces, and cross ports under PFC with one lossless class of data."""
     hops = plan.hops
     if not plan.at_senders[plan.forward.first].all():
         return False

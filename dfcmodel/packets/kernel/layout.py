@@ -860,6 +860,7 @@ TRACE = np.dtype(
     [
         ("arrived", "f8"),  # when it came to the queue, s
         ("sent", "f8"),  # when its transmission began, s; nan: it was dropped
+        ("longer", "f8"),  # by how many s it took longer than at the rate of the link
         ("dropped", "f8"),  # when it was dropped, s; nan: it was sent
         ("port", "i4"),
         ("flow", "i4"),

@@ -202,12 +202,16 @@ def new_packet(net: Any, senders: Any, f: int, number: int, flags: int) -> int:
 
 
 @inlined
-def depart(world: Any, u: int, e: int, came: float, time: float) -> None:
-    """Start to send packet e at ``time``, s; it arrived at port u, with lanes, at ``came``; trace it if u is traced."""
+def depart(world: Any, u: int, e: int, came: float, time: float, longer: float) -> None:
+    """Start to send packet e at ``time``, s; it arrived at port u, with lanes, at ``came``; trace it if u is traced.
+
+    It takes ``longer`` than at the rate of the link, in s.
+    """
     net, records = world.net, world.records
     if net.port[u].traced == 1:
-        keep_packet(world, u, e, came, time, math.nan)
+        keep_packet(world, u, e, came, time, longer, math.nan)
     start_transmission(net, records, u, e, came, time)
+    net.port[u].free += longer
 
 
 @inlined
@@ -287,9 +291,7 @@ def process_host_window(world: Any, u: int, now: float, end: float, interfaces: 
                     again = 0.0
                     if net.port[p].effects & OF_LINK:
                         again = retry_time(net, senders, p, e, time)
-                    depart(world, p, e, came, time)
-                    if again > 0.0:
-                        net.port[p].free += again
+                    depart(world, p, e, came, time, again)
                     wake_interface(net, p)
                     spent = net.times[p * CLASSES + packet[e].size]
                     arrives, rank = time + again + spent.passage, int64(spent.rank)
@@ -571,10 +573,9 @@ def process_next(world: Any, u: int, b: int, e: int, arrives: float) -> tuple[in
             else:
                 begin_sending(net, records, u, sent, time)
                 b = min(b, int(time * port.inverse))  # the end may be before the next arrival
-        depart(world, u, sent, came, time)
-        if port.effects & OF_LINK != 0:
-            port.free += port.spent
-            time += port.spent
+        longer = port.spent if port.effects & OF_LINK != 0 else 0.0
+        depart(world, u, sent, came, time, longer)
+        time += longer
     return b, e, sent, time, True
 
 

@@ -103,7 +103,7 @@ def multiple(s: Any, gain: Any) -> Any:
 
 
 def quantization_budget(s: Any, product: Any) -> Any:
-    """Return the limit of packets in flight, at least one send quantum (QuantizationBudget)."""
+    """Return the limit of packets in flight, at least one send quantum, 64 kB at most (QuantizationBudget)."""
     quantum = max(2.0, min(s.pacing_rate * 1e-3, 43.0))
     return max(product, max(quantum, MIN_CWND)) + (2.0 if s.mode == UP else 0.0)
 
@@ -442,9 +442,11 @@ class BBR(DeliveryRule):
     flight during a probe limit these packets (inflight_longterm). Other rounds with losses reduce short-term bounds by
     ``beta``. Twice in ten seconds the packets in flight are halved for 200 ms to measure the round-trip time.
 
-    It has no response to a loss rate: below ``loss_threshold`` per round trip its rate is the bandwidth. The draft's
-    rules for offloads and spurious losses are omitted, since the packet level has neither, and there are no actions at
-    the time of sending. `conformance` runs the draft's test cases.
+    It has no response to a loss rate: below ``loss_threshold`` per round trip its rate is the bandwidth. The limit of
+    the packets in flight is at least one send quantum, those of 1 ms at the pacing rate, up to 43: 64 kB of packets of
+    1500 bytes, also where packets have another size. On paths with a smaller bandwidth-delay product they keep a queue.
+    Packets leave one by one, since the packet level has no offloads. The draft's rules for spurious losses are omitted,
+    and there are no actions at the time of sending. `conformance` runs the draft's test cases.
 
     Parameters
     ----------

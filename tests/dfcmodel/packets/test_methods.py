@@ -118,6 +118,19 @@ def test_random_loss_needs_a_link_that_exists(one_link, refused) -> None:
     refused(("loss: link", "a->b"), lambda: simulate(one_link, method=Packets(loss={"b->c": 0.1})))
 
 
+@pytest.mark.parametrize("option", ["loss", "frame_errors"])
+def test_random_loss_needs_packets_of_data(option, one_link, refused) -> None:
+    """At a link that only ACKs pass it lost nothing; together with a link of data it is for that link."""
+    links = (*one_link.links, replace(one_link.links[0], source="b", target="a"))
+    scenario = replace(one_link, links=links)
+    refused(
+        (option, "'b->a'", "acks=True"),
+        lambda: simulate(scenario, method=Packets(seed=1, **{option: {"a->b": 0.0, "b->a": 0.3}})),
+    )
+    run = simulate(scenario, method=Packets(seed=1, **{option: {"a->b": 0.1, "b->a": 0.3}}))
+    assert run.repeats_frames if option == "frame_errors" else run.lost.sum() > 0.0
+
+
 def test_random_loss_is_before_queues_of_every_kind(one_link) -> None:
     for discipline in (Pause(high=6.0, low=3.0), CoDel()):
         lossy = replace(one_link, links=(replace(one_link.links[0], discipline=discipline),))

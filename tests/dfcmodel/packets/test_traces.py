@@ -34,9 +34,10 @@ def of_both_engines(scenario: Scenario, method: Packets, **options: Any) -> Pack
     """Return the trace of all links and mirrors after comparing those of both engines."""
     ports = plan_of(scenario, method).ports
     links = sorted({port.name for port in ports if port.link >= 0 or port.mirror})
-    found = trace_packets(scenario, links, method, duration=0.25, **options)
+    options = {"duration": 0.25, **options}
+    found = trace_packets(scenario, links, method, **options)
     with plain_engines():
-        expected = trace_packets(scenario, links, method, duration=0.25, **options)
+        expected = trace_packets(scenario, links, method, **options)
     check_equal(found, expected)
     assert len(found) > 100
     return found
@@ -115,6 +116,30 @@ def test_a_fifo_queue_keeps_order_and_never_sends_two_at_a_time(trace) -> None:
     own = trace.events[(trace.events["link"] == 0) & np.isfinite(trace.events["sent"])]
     assert (np.diff(own["sent"]) >= 1.0 / 2e3 - 1e-12).all()
     np.testing.assert_allclose(own["received"] - own["sent"], 1.0 / 2e3 + 10e-3)
+
+
+SLOW: dict[str, dict[str, Any]] = {
+    "rate over time": {"elements": [dfc.RateTrace("a->b", (0.0, 0.1, 0.11), (1e3, 0.0, 300.0), period=0.15)]},
+    "frames with errors": {"frame_errors": {"a->b": 0.2}},
+}
+
+
+@pytest.mark.parametrize("slow", SLOW.values(), ids=SLOW)
+@pytest.mark.parametrize("discipline", [dfc.FIFO(), dfc.Fair()], ids=lambda d: type(d).__name__)
+def test_a_packet_is_received_when_it_arrives_at_the_next_link(slow: dict[str, Any], discipline: Any) -> None:
+    """Also where its transmission takes longer than at the rate of the link; both engines have the same trace."""
+    links = [dfc.Link(*ends, 1e3, 0.01, 40.0, discipline) for ends in ("ab", "bc", "cb", "ba")]
+    flows = [dfc.Flow(name, "abc", NewReno(), max_window=12.0) for name in ("one", "two")]
+    scenario = Scenario("slow", links, flows, duration=0.6, elements=slow.get("elements", ()))
+    method = Packets(seed=1, recovery="sack", frame_errors=slow.get("frame_errors"))
+    table = of_both_engines(scenario, method, duration=0.6).to_pandas()
+    packets = table[~table["ack"] & ~table["dropped"]]
+    first, second = (packets[packets["link"] == name].set_index(["flow", "number"]) for name in ("a->b", "b->c"))
+    both = first.join(second.add_suffix(" next"), how="inner")
+    assert both.index.is_unique  # nothing is sent twice
+    assert len(both) > 90
+    np.testing.assert_array_equal(both["received"], both["arrived next"])
+    assert (both["received"] - both["sent"]).max() > 0.0125  # usually 0.011
 
 
 def test_a_link_that_is_not_crossed_and_a_fluid_are_refused(refused, bottleneck) -> None:

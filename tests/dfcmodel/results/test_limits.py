@@ -438,6 +438,43 @@ def test_flows_that_start_after_the_end_are_named(level) -> None:
         assert bool(run.delivered[1, -1] == 0.0) is late
 
 
+@pytest.mark.parametrize(
+    ("element", "way_back"),
+    [
+        (dfc.Jitter("d->s", "10ms", acks=True), ", whose ACKs pass elements of s->d with acks=True"),
+        (dfc.DelayTrace("d->s", (0.0,), (0.1,)), ", whose ACKs pass elements of s->d with acks=True"),
+        (dfc.PeriodicLoss("s->b", 2), ""),
+        (dfc.RateTrace("s->b", (0.0,), (1e3,)), ""),
+        (dfc.RateTrace("d->s", (0.0,), (1e2,)), None),
+        (dfc.Jitter("s->d", "10ms", acks=True), None),
+        (dfc.Jitter("a->s", "10ms"), None),
+    ],
+    ids=repr,
+)
+def test_elements_that_act_on_no_packet_are_named(element, way_back) -> None:
+    """ACKs pass the elements of the link of their data: one at their own link delayed nothing, and nothing said so."""
+    links = [dfc.Link(*ends, 1e4, 1e-3, 100) for ends in ("as", "sd", "ds", "sa", "sb")]
+    scenario = dfc.Scenario("one", links, [dfc.Flow("f", "asd", NewReno(), size=200)], duration=10.0)
+    run, plain = (
+        dfc.simulate(dataclasses.replace(scenario, elements=elements), dfc.Packets(seed=1))
+        for elements in ([element], [])
+    )
+    name = f"{type(element).__name__} at {element.link}"
+    text = f"unused options: {name}: no packet of data passes {element.link}{way_back}"
+    assert [limit for limit in run.limits if limit.startswith("unused options")] == [text] * (way_back is not None)
+    assert bool(run.finished[0] == plain.finished[0]) is (way_back is not None)
+
+
+def test_a_rate_over_time_of_a_link_with_acks_alone_is_named_in_the_fluid() -> None:
+    links = [dfc.Link(*ends, 1e3, 1e-3, 100) for ends in ("ad", "da")]
+    trace = dfc.RateTrace("d->a", (0.0,), (1e2,))
+    scenario = dfc.Scenario("one", links, [dfc.Flow("f", "ad", NewReno())], duration=1.0, elements=[trace])
+    named = [
+        limit.startswith("unused options: RateTrace at d->a") for limit in dfc.simulate(scenario, dfc.Fluid()).limits
+    ]
+    assert any(named)
+
+
 @pytest.mark.parametrize("level", ["fluid", "packets"])
 def test_random_times_that_no_sender_has_are_named(level) -> None:
     """They change nothing in a run without window rules."""

@@ -218,11 +218,11 @@ class Queue:
         self.left[self.queue_of(packet)] = now
         self.busy = True
         waited = self.taken(packet) if taken is None else taken
-        simulation.records.transmit(self.p, packet, came, now, waited)
         self.spent = float(plan.transmission[self.p, packet.size])
         again = self.repeated_time(packet)
         if self.rate is not None:
             again = self.rate.further(now, self.spent)
+        simulation.records.transmit(self.p, packet, came, now, waited, again)
         self.end = now + self.spent + again
         simulation.at(self.end, self.end_key(), partial(self.end_transmission, self.end))
         packet.hop += 1

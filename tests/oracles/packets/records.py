@@ -76,8 +76,13 @@ class EventRecords(Records):
             self.queued_bytes[first, p] += taken
             self.queued_bytes[last, p] -= taken
 
-    def transmit(self, p: int, packet: Packet, came: float, now: float, taken: float = 0.0) -> None:
-        """Record the start of the transmission of a packet that arrived at time ``came`` and took bytes in the queue."""
+    def transmit(
+        self, p: int, packet: Packet, came: float, now: float, taken: float = 0.0, longer: float = 0.0
+    ) -> None:
+        """Record the start of the transmission of a packet that arrived at time ``came`` and took bytes in the queue.
+
+        By how many s it takes ``longer`` than at the rate of the link is for traces.
+        """
         first, last = self.bin_of(came), self.bin_of(now)
         self.wait(p, taken, first, last)
         if first != last:

@@ -113,21 +113,23 @@ class _Recorder(EventRecords):
         self.kept: list[tuple[Any, ...]] = []
         self.bar = progress_bar(total=plan.samples, desc=plan.scenario.name)
 
-    def _keep(self, p: int, packet: Packet, came: float, sent: float, dropped: float) -> None:
+    def _keep(self, p: int, packet: Packet, came: float, sent: float, longer: float, dropped: float) -> None:
         if p in self.traced:
             edges = [edge for block in packet.blocks for edge in block]
             what = (p, packet.flow, packet.number, packet.size, packet.is_ack, packet.marked)
-            self.kept.append((came, sent, dropped, *what, [*edges, *6 * [0]][:6]))
+            self.kept.append((came, sent, longer, dropped, *what, [*edges, *6 * [0]][:6]))
 
-    def transmit(self, p: int, packet: Packet, came: float, now: float, taken: float = 0.0) -> None:
-        """Record the start of a transmission."""
-        super().transmit(p, packet, came, now, taken)
-        self._keep(p, packet, came, now, math.nan)
+    def transmit(
+        self, p: int, packet: Packet, came: float, now: float, taken: float = 0.0, longer: float = 0.0
+    ) -> None:
+        """Record the start of a transmission, and by how many s it takes longer than at the rate of the link."""
+        super().transmit(p, packet, came, now, taken, longer)
+        self._keep(p, packet, came, now, longer, math.nan)
 
     def drop(self, p: int, packet: Packet, came: float, now: float, cause: int) -> None:
         """Record a drop."""
         super().drop(p, packet, came, now, cause)
-        self._keep(p, packet, came, math.nan, now)
+        self._keep(p, packet, came, math.nan, 0.0, now)
 
     def look(self, n: int, senders: Any) -> None:
         """Record the end of a sample."""

@@ -303,8 +303,58 @@ def test_round_trips_far_below_that_of_the_handshake_are_named(handshake: Any, i
         warnings.simplefilter("always")
         rtt = _samples(content).rtt.item()
     assert rtt == pytest.approx(0.04)
-    text = "10.0.0.1:1000 > 10.0.0.2:80 (0.04 s, handshake 0.1 s): rtt is far less than that of the handshake"
+    text = "10.0.0.1:1000 > 10.0.0.2:80 (0.04 s, handshake 0.1 s): rtt is of a part of the path alone"
     assert [text in str(warning.message) for warning in caught] == [True] * is_named
+
+
+@pytest.mark.parametrize("wrap", [ipv4, ipv6])
+@pytest.mark.parametrize(
+    ("hops", "answer", "is_named"),
+    [
+        ((48, 64), None, "hop limits 48, of the receiver 64"),
+        ((51, 128), 0.05, "hop limits 51, of the receiver 128, other direction 0.05 s"),
+        ((51, 128), 0.03, ""),  # the shorter part is that of the other direction
+        ((64, 48), None, ""),
+        ((64, 64), None, ""),
+        ((61, 57), None, ""),
+    ],
+)
+def test_captures_near_the_receiver_are_named_without_a_handshake(
+    wrap: Any, hops: tuple[int, int], answer: float | None, is_named: str
+) -> None:
+    """By hop limits: the receiver's frames have passed no router. A capture that began late had 0.1 ms without a word."""
+    packets = transfer_of(wrap)
+    if answer is not None:
+        back = [(3.5, struct.pack(">HHIIBBHHH", 80, 1000, 1, 1000, 80, 16, 1000, 0, 0) + bytes(500))]
+        back.append((3.5 + answer, struct.pack(">HHIIBBHHH", 1000, 80, 1000, 501, 80, 16, 1000, 0, 0)))
+        packets += [(time, wrap(tcp)) for time, tcp in back]
+    place, address = (8, slice(12, 16)) if wrap is ipv4 else (7, slice(8, 24))
+    sender = packets[0][1][address]
+    packets = [
+        (time, packet[:place] + bytes([hops[packet[address] != sender]]) + packet[place + 1 :])
+        for time, packet in packets
+    ]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = _samples(pcap(packets))
+    assert found.rtt.tolist() == [pytest.approx(0.04)]
+    named = [str(warning.message) for warning in caught if "near the receiver" in str(warning.message)]
+    assert [f"(0.04 s, {is_named}): rtt is of a part of the path alone" in text for text in named] == [True] * bool(
+        is_named
+    )
+
+
+def test_the_longest_connection_of_a_capture_without_samples_is_named() -> None:
+    packets = transfer_of(ipv4)
+    for content, text in (
+        (pcap(packets[:11]), "10.0.0.1:1000 > 10.0.0.2:80 has 6 packets"),
+        (
+            pcap([one for one in packets if len(one[1]) > MSS]),
+            "10.0.0.1:1000 > 10.0.0.2:80 has 21 packets and no ACK of them",
+        ),
+    ):
+        with pytest.raises(ValueError, match=f"must hold a TCP connection with 20 packets of data and ACKs; {text}"):
+            _samples(content)
 
 
 def test_a_direction_of_which_each_ack_may_be_of_a_retransmission_is_named() -> None:

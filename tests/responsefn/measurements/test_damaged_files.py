@@ -76,7 +76,8 @@ def outcome(read: Callable[[], Any]) -> str:
     numbers = [
         [float(f"{value:.7g}") for value in column] for column in (found.p, found.rtt, found.rate, found.packets)
     ]
-    return f"{found.names} {numbers} {[str(warning.message) for warning in caught]}"
+    messages = [re.sub(r"\S*/a\.pcap", "a.pcap", str(warning.message)) for warning in caught]
+    return f"{found.names} {numbers} {messages}"
 
 
 def _read_capture(content: bytes) -> Any:

@@ -285,7 +285,16 @@ def test_lines_of_ss_from_other_programs(text: str, p: float, rtt: float, rate: 
      "source: no connection with .*; 1 are application-limited"),
     # ss-parse_full.sh of dustinchen26/Herman_tcp_test: a kernel that prints no delivery rate
     ("ESTAB 0 0 192.0.2.1:5 192.0.2.2:6 rto:204 rtt:0.024/0.008 mss:1448 cwnd:5882 segs_out:2534538 data_segs_out:2534536 send 17034.3Mbps retrans:0/24285\n",
-     "source: no connection with rtt, mss, data_segs_out and delivery_rate"),
+     r"source: no connection with rtt, mss, data_segs_out and delivery_rate in it; left out: 192\.0\.2\.1:5 > 192\.0\.2\.2:6 \(no delivery_rate\)$"),
+    # a book on the administration of Linux: without data_segs_out
+    (("ESTAB 0 0 192.0.2.24:52180 192.0.2.9:5432\n\t cubic rtt:34.812/2.104 mss:1348 bytes_retrans:29104\n\t bytes_acked:155115 segs_out:412 delivery_rate 2.9Mbps retrans:0/61\n"
+     "ESTAB 0 0 192.0.2.1:5 192.0.2.2:6 rtt:1/1 mss:1448 data_segs_out:0 delivery_rate 1Mbps\n"),
+     r"left out: 192\.0\.2\.24:52180 > 192\.0\.2\.9:5432 \(no data_segs_out\), 192\.0\.2\.1:5 > 192\.0\.2\.2:6 \(no data sent\)$"),
+    # more retransmissions in flight than there were
+    ("ESTAB 0 0 192.0.2.1:5 192.0.2.2:6 rtt:1/1 mss:1448 data_segs_out:300 delivery_rate 1Mbps retrans:61/7\n", "line 1, retrans in flight = 61: must be .* 0..7"),
+    # lines of a text with marks of comments, and a rate on a line of its own
+    ("ESTAB 0 0 192.0.2.1:5 192.0.2.2:6\n# cubic rtt:1/1\n", "line 2: '#' is neither a field nor the name of a congestion control"),
+    ("ESTAB 0 0 192.0.2.1:5 192.0.2.2:6 rtt:1/1 mss:1448 data_segs_out:300 send 2Mbps\n2.9Mbps\n", "line 2: '2.9Mbps' is neither a field"),
     # lines of a monitor that prints its own times
     (f"time:1754776664023490865\n{BBR_MONITOR}", r"source, line 1: 'time:17.*: must follow the addresses of a connection, or be skipped by skip=\('time',\)$"),
     # without the first line of a connection

@@ -609,13 +609,40 @@ def test_files_of_the_visualizer(packets: int, first: float, last: float, trips:
     # draft-00/quictrace_example_github.qlog: an event of its converter
     ([[9.0, "RECOVERY", "CUSTOM_CC_APPLICATION_LIMITED", {}]], [40.0], "unknown: 'RECOVERY:CUSTOM_CC_APPLICATION_LIMITED'; if they may be skipped, give skip="),
     # draft-01/new_cid.qlog and spin_bit.qlog: packets only
-    ([], [], "no trace with packet_sent and recovery_metrics_updated"),
+    ([], [], r"no trace with packet_sent and recovery_metrics_updated .*; left out: trace 1, connection \w+ \(9 packets sent, 0 values of smoothed_rtt\)$"),
 ])  # fmt: skip
 def test_files_of_the_visualizer_without_round_trips_or_with_other_events(
     more: list[list[Any]], trips: list[float], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         read_qlog(of_qvis(9, 0.0, 80.0, trips, more))
+
+
+@pytest.mark.parametrize(("time", "is_refused"), [(0.0, True), (600.0, False)])
+def test_a_packet_that_is_lost_before_it_is_sent_is_refused(time: float, is_refused: bool) -> None:
+    """Events that are logged up to a second late are read."""
+    lost = {"name": "recovery:packet_lost", "time": time, "data": {"header": {"packet_number": 15}}}
+    sent = [
+        {"name": "transport:packet_sent", "time": 100.0 * n, "data": {"header": {"packet_number": n}}}
+        for n in range(20)
+    ]
+    trips = {"name": "recovery:metrics_updated", "time": 190.0, "data": {"smoothed_rtt": 40.0}}
+    text = json.dumps({"traces": [{"events": [lost, *sent, trips]}]})
+    if not is_refused:
+        assert read_qlog(text).p.tolist() == [1 / 20]
+        return
+    with pytest.raises(
+        ValueError, match=r"events\[0\]: packet 15: is lost 1\.5 s before it is sent: must be at most 1 s"
+    ):
+        read_qlog(text)
+
+
+def test_two_logs_in_one_file_are_named() -> None:
+    head = {"qlog_version": "0.3", "qlog_format": "JSON-SEQ", "trace": {}}
+    event = {"name": "recovery:metrics_updated", "time": 190.0, "data": {"smoothed_rtt": 40.0}}
+    text = "".join(f"\x1e{json.dumps(record)}\n" for record in (head, event, head, event))
+    with pytest.raises(ValueError, match="record 3: begins another log: must be a file of its own"):
+        read_qlog(text)
 
 
 @for_each([

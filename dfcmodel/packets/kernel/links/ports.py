@@ -33,8 +33,11 @@ LATEST = 1.0 - 2.0**-48  # of the end of a sample: times before it are in the sa
 
 
 @compiled
-def keep_packet(world: Any, p: int, e: int, came: float, sent: float, dropped: float) -> None:
-    """Write packet e as it leaves port p's queue to ``trace`` (NaN: not sent, or not dropped); CROWDED at half full."""
+def keep_packet(world: Any, p: int, e: int, came: float, sent: float, longer: float, dropped: float) -> None:
+    """Write packet e as it leaves port p's queue to ``trace`` (NaN: not sent, or not dropped); CROWDED at half full.
+
+    Its transmission takes ``longer`` than at the rate of the link, in s.
+    """
     net, senders, records = world
     counters = net.counters
     trace = records.trace
@@ -49,6 +52,7 @@ def keep_packet(world: Any, p: int, e: int, came: float, sent: float, dropped: f
     row = trace[n]
     row.arrived = came
     row.sent = sent
+    row.longer = longer
     row.dropped = dropped
     row.port = p
     row.flow = it.flow
@@ -67,7 +71,7 @@ def drop(world: Any, p: int, e: int, came: float, time: float, cause: int) -> No
     it = net.packet[e]
     s = senders.flow[it.flow]
     if net.port[p].traced == 1:
-        keep_packet(world, p, e, came, math.nan, time)
+        keep_packet(world, p, e, came, math.nan, 0.0, time)
     rows = len(records.lost) - 1
     row = min(int(time * records.scale), rows)
     records.lost[row, it.hop] += 1
@@ -289,7 +293,7 @@ def advance_packet(world: Any, e: int, time: float, key: int, at: int) -> None:
                 drop(world, p, e, time, time, -1 - queued)
                 return
             if port.traced == 1:
-                keep_packet(world, p, e, time, start, math.nan)
+                keep_packet(world, p, e, time, start, 0.0, math.nan)
             if busy:
                 enter_ring(net, records, h, p, queued, time)
                 if port.unit > 0.0:
