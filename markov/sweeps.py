@@ -55,6 +55,8 @@ def rows(things: Sequence[Any], settings: object, options: Mapping[str, Any]) ->
     for model in map(_model, things):
         chain = MarkovChain(model, like=chain)
         answer = stationary(chain, options["method"])
+        for name in {"residual", "error_bound"}.intersection(answer.measures):
+            raise ValueError(f"measure {name!r}: the sweep has a variable of this name; give the measure another name")
         measures = answer.measures.assign(
             residual=((), answer.residual, {"units": "1"}),
             error_bound=((), answer.error_bound, {"units": "1"}),

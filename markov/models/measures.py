@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "COMPONENT",
+    "MEASURE",
     "MEASURE_KINDS",
     "Mean",
     "Measure",
@@ -33,6 +35,8 @@ __all__ = [
 
 Measure = tuple[tuple[str, ...], Any, dict[str, Any]]
 """A performance measure as xarray takes it: dimensions, values, attributes."""
+MEASURE, COMPONENT = "measure", "component"
+"""Behind the name of a label or reward, or of a component of the state, that a number of a result has too."""
 MEASURE_KINDS = ("labels", "rewards")
 """Methods of a model that return measures by name, each a function of one state."""
 
