@@ -15,7 +15,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, integer, one_number, seed_number
 from hopflow.deprecations import accept_old_names
-from hopflow.results import Result, Status, figure
+from hopflow.results import Result, Status, figure, names_beside
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
@@ -90,19 +90,19 @@ class StepCheck(Result):
 
     def summary(self) -> dict[str, object]:
         """Return status and texts by name: what halving the step changes, by flow, and whether the run is chaotic."""
-        names = [flow.name for flow in self.fine.scenario.flows]
-        rows: dict[str, object] = {
+        verdict = "chaotic: use ensemble()" if self.chaotic else "not chaotic"
+        before: dict[str, object] = {
             "status": self.status,
             "steps": f"{self.coarse.step:g} s and {self.fine.step:g} s",
         }
-        for f, name in enumerate(names):
-            rows[name] = (
-                f"efficiency changes by {self.efficiency_error[f]:.2g}, first loss by {self.first_loss_error[f]:.2g} s"
-            )
-        rows["peak queue"] = f"changes by {self.peak_queue_error:.3g} packets"
-        verdict = "chaotic: use ensemble()" if self.chaotic else "not chaotic"
-        rows["disturbance"] = f"grows {self.growth:.2g} times, {self.growth_rate:.3g}/s: {verdict}"
-        return rows
+        after: dict[str, object] = {
+            "peak queue": f"changes by {self.peak_queue_error:.3g} packets",
+            "disturbance": f"grows {self.growth:.2g} times, {self.growth_rate:.3g}/s: {verdict}",
+        }
+        names = names_beside((flow.name for flow in self.fine.scenario.flows), {*before, *after}, "flow").values()
+        errors = zip(names, self.efficiency_error, self.first_loss_error, strict=True)
+        flows = {name: f"efficiency changes by {e:.2g}, first loss by {loss:.2g} s" for name, e, loss in errors}
+        return {**before, **flows, **after}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the flows' efficiencies over time for both steps; return the Axes."""

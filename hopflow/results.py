@@ -54,6 +54,7 @@ __all__ = [
     "grid_html",
     "image_html",
     "kind_for",
+    "names_beside",
     "png",
     "same",
     "stack_datasets",
@@ -750,8 +751,11 @@ class Result(ByValue):
         axes = self.plot()
         picture = png(axes.figure, f"plot of {type(self).__name__}")
         rows = self.summary()
-        folded = [name for name in rows if name.strip().startswith(self.FOLDED)]
-        return table_html(type(self).__name__, rows, folded) + picture
+        return table_html(type(self).__name__, rows, self.folded(rows)) + picture
+
+    def folded(self, rows: Mapping[str, object]) -> list[str]:
+        """Return the names of those ``rows`` of the table that describe the computation, by ``FOLDED``."""
+        return [name for name in rows if name.strip().startswith(self.FOLDED)]
 
 
 # Results side by side
@@ -851,6 +855,22 @@ def distinct_labels(names: Sequence[str], reserved: Mapping[str, object]) -> lis
             label, number = f"{name} ({number})", number + 1
         labels.append(label)
     return labels
+
+
+def names_beside(names: Iterable[str], taken: Collection[str], kind: str) -> dict[str, str]:
+    """Return the name that each of a user's ``names`` has beside ``taken`` names of a result, by the user's name.
+
+    It is the user's name. If that is taken, the kind of number is added.
+
+    >>> names_beside(["time", "length"], {"status", "time"}, "measure")
+    {'time': 'time (measure)', 'length': 'length'}
+    """
+    distinct, requested = dict[str, str](), list(names)
+    for name in requested:
+        distinct[name] = name
+        while distinct[name] in taken or (distinct[name] != name and distinct[name] in requested):
+            distinct[name] += f" ({kind})"
+    return distinct
 
 
 def stack_datasets(data: Mapping[str, xr.Dataset], dim: str, remedy: str, missing: Sequence[str] = ()) -> xr.Dataset:

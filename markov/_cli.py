@@ -199,7 +199,8 @@ def _print_stationary(
     else:
         rows = answer.summary()
         if not verbose:
-            rows = {name: value for name, value in rows.items() if not name.strip().startswith(answer.FOLDED)}
+            folded = answer.folded(rows)
+            rows = {name: value for name, value in rows.items() if name not in folded}
         typer.echo(answer if verbose else table_text(type(answer).__name__, rows))
         if probabilities:
             is_all = len(probabilities) == answer.chain.size

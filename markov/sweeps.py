@@ -13,6 +13,7 @@ from markov.chains import MarkovChain
 from markov.driver import stationary
 from markov.models.bare import NO_MEASURES, has_no_measures
 from markov.models.rules import ChainModel
+from markov.sensitivities.model_parameters import parameters_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,23 +24,23 @@ SETTINGS: Mapping[str, str | None] = {}
 
 
 def units(thing: Any) -> dict[str, str | None]:
-    """Return the unit of each parameter of a chain by name; None: it has no unit."""
+    """Return the unit of each parameter of a chain, or constant of a file, by name; None: it has no unit."""
     model = _model(thing)
     declared = quantities_of(type(model))
-    return {name: declared.get(name) for name in getattr(model.params, "_fields", ())}
+    return {name: declared.get(name) for name in parameters_of(model)}
 
 
-def variant(thing: Any, **changes: Any) -> ChainModel:
-    """Return the model of a chain, with the parameters ``changes``."""
+def variant(thing: Any, **changes: Any) -> Any:
+    """Return the model of a chain, a `ChainModel` or that of a file, with the parameters ``changes``."""
     model = _model(thing)
-    return model.replace(**changes) if changes else model
+    return model.replace(**changes) if changes or _is_of_file(model) else model
 
 
 def about(thing: Any) -> dict[str, str]:
     """Return rows that describe the model, by name."""
     model = _model(thing)
     notes = {"measures": NO_MEASURES} if has_no_measures(model) else {}
-    return {"model": canonical_text(model), **notes}
+    return {"model": repr(model) if model.params is None else canonical_text(model), **notes}
 
 
 def validate(things: Iterable[Any], points: object) -> dict[str, Any]:
@@ -52,14 +53,22 @@ def validate(things: Iterable[Any], points: object) -> dict[str, Any]:
 def rows(things: Sequence[Any], settings: object, options: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the stationary measures of each model as a data set; chains reuse structure of their predecessor."""
     chain: MarkovChain | None = None
-    for model in map(_model, things):
-        chain = MarkovChain(model, like=chain)
+    for thing in things:
+        model = _model(thing)
+        chain = thing.chain if _is_of_file(model) else MarkovChain(model, like=chain)
         answer = stationary(chain, options["method"])
+        for name in {"residual", "error_bound"}.intersection(answer.measures):
+            raise ValueError(f"measure {name!r}: the sweep has a variable of this name; give the measure another name")
         measures = answer.measures.assign(
             residual=((), answer.residual, {"units": "1"}),
             error_bound=((), answer.error_bound, {"units": "1"}),
         )
         yield row_of(measures)
+
+
+def _is_of_file(model: ChainModel) -> bool:
+    """Return whether a model is that of a file, which has states in place of rules."""
+    return model.rules is ChainModel.rules
 
 
 def _model(thing: Any) -> ChainModel:

@@ -15,7 +15,7 @@ from dfcmodel.results.summaries import level_of
 from hopflow.checks import count_of, integer, number
 from hopflow.fork_safety import cached_property
 from hopflow.intervals import half_width, prediction_half_width
-from hopflow.results import Result, Status, figure, of_several, worst
+from hopflow.results import Result, Status, figure, names_beside, of_several, worst
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
@@ -286,11 +286,12 @@ class Ensemble(Recorded, Result):
         goodput = self.goodput.to_numpy()
         means = self.mean_efficiency() if self.scenario.has_efficiency else None
         lost, total = np.array([run.lost_by_flow for run in self.runs]), goodput.sum()
+        flows: dict[str, object] = {}
         for f, flow in enumerate(self.scenario.flows):
             values = goodput[:, f]
             share = f", {values.sum() / total:.1%} of all flows" if total else ""
             share = f" ({values.mean() / self.scenario.slowest_rates[f]:.3f} of the slowest link{share})"
-            rows[flow.name] = (
+            flows[flow.name] = (
                 f"{type(flow.source).__name__}: goodput {estimate_text(values, high=self.scenario.slowest_rates[f])} "
                 f"packets/s{share}; "
                 + (
@@ -300,16 +301,18 @@ class Ensemble(Recorded, Result):
                 )
                 + f"lost {lost[:, f].mean():.0f} packets ({lost[:, f].min():.0f} to {lost[:, f].max():.0f})"
             )
+        after: dict[str, object] = {}
         if repairs := repairs_of(self.scenario.flows, self.runs[0].recoveries or ()):
-            rows["recovery"] = repairs
-        rows["interval"] = (
+            after["recovery"] = repairs
+        after["interval"] = (
             "± is the half width of Student's 95 % interval of the mean over seeds and starts, of chance alone; "
             "the range of single runs contains one further run in 95 %. With the error of the model: share_intervals"
         )
         worst = max(run.imbalance.max() for run in self.runs)
-        rows["imbalance"] = f"{worst:.1e} of the packets emitted"
+        after["imbalance"] = f"{worst:.1e} of the packets emitted"
         step, took = self.runs[0].step, f"{self.time[-1]:g} s simulated"
-        rows |= {"step": f"{step:g} s, {took}"} if step else {"packet by packet": took}
-        rows["time"] = f"{self.seconds:.2f} s"
-        messages = messages_by_topic(self.limits).items()
-        return rows | {f"limit, {topic}": text for topic, text in messages}
+        after |= {"step": f"{step:g} s, {took}"} if step else {"packet by packet": took}
+        after["time"] = f"{self.seconds:.2f} s"
+        after |= {f"limit, {topic}": text for topic, text in messages_by_topic(self.limits).items()}
+        names = names_beside(flows, {*rows, *after}, "flow")
+        return {**rows, **{names[name]: text for name, text in flows.items()}, **after}

@@ -14,6 +14,7 @@ from dfcmodel.results.flow_recoveries import recoveries_differ
 from dfcmodel.results.limits import messages_by_topic
 from dfcmodel.results.loss_summaries import largest_queue, losses_text
 from hopflow.checks import count_of
+from hopflow.results import names_beside
 from hopflow.units import readable_text
 
 if TYPE_CHECKING:
@@ -85,15 +86,18 @@ def level_of(run: Any) -> str:
 
 
 def summary_rows(run: Any) -> dict[str, object]:
-    """Return the rows of `Trajectory.summary`, texts or objects with a text, by name."""
+    """Return the rows of `Trajectory.summary`, texts or objects with a text, by name.
+
+    A flow with the name of another row has a row such as ``step (flow)``.
+    """
     scenario = run.scenario
-    rows: dict[str, object] = {
+    before: dict[str, object] = {
         "level": "; ".join([level_of(run), *(about(run) for about in ABOUT_LEVELS if run.step)]),
         "status": run.status,
         "scenario": f"{scenario.name}, {count_of(len(scenario.nodes), 'node')}, "
         f"{count_of(len(scenario.flows), 'flow')}, {_about_hosts(scenario)}",
     }
-    rows |= _about_flows(run)
+    rows = dict[str, object]()
     if line := describe_unfinished(run, run.unfinished):
         rows["unfinished"] = line
     rows |= _about_pauses(run)
@@ -116,7 +120,9 @@ def summary_rows(run: Any) -> dict[str, object]:
         rows["error from the step"] = f"{run.step_error:.2g} of the path's rate, estimated"
     for topic, message in messages_by_topic(run.limits).items():
         rows[f"limit, {topic}"] = f"{message}; compare with packets" if run.step else message
-    return rows
+    flows = _about_flows(run)
+    names = names_beside(flows, {*before, *rows}, "flow")
+    return {**before, **{names[name]: text for name, text in flows.items()}, **rows}
 
 
 def _about_hosts(scenario: Scenario) -> str:

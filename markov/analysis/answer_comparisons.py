@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 
 from hopflow.fork_safety import cached_property
-from hopflow.results import SideBySide, figure, stack_datasets
-from markov.models.measures import functionals
+from hopflow.results import SideBySide, figure, names_beside, stack_datasets
+from markov.models.measures import MEASURE, functionals
 from markov.models.rules import scope_of_bound
 from markov.results.stationary_results import Stationary
 
@@ -113,7 +113,7 @@ class AnswerComparison(SideBySide[Stationary]):
             For models whose measures differ.
         """
         remedy = "found.compared[LABEL].measures has those of one"
-        data = {label: answer.measures for label, answer in self.compared.items()}
+        data = {label: answer._measures_beside({"chain"}) for label, answer in self.compared.items()}
         return stack_datasets(data, "chain", remedy)
 
 
@@ -130,7 +130,7 @@ def _marginals(answer: Stationary) -> dict[str, tuple[Any, NDArray[np.float64]]]
 
 def _column(answer: Stationary) -> dict[str, str]:
     """Return the printed column of an answer: measures, bound, states, status and method as text, by row name."""
-    rows, chain = {}, answer.chain
+    measures, chain = {}, answer.chain
     with_bound: Collection[str] = ()
     if answer.proof is not None and chain.model is not None:
         with_bound = functionals(chain.model, chain.state_blocks())
@@ -141,15 +141,17 @@ def _column(answer: Stationary) -> dict[str, str]:
             cells: Iterable[str] = map(_text_with_error, bounds if isinstance(bounds, list) else [bounds])
         else:
             cells = (f"{entry:.6g}" for entry in np.ravel(value))
-        rows[name if unit in ("1", "") else f"{name} ({unit})"] = ", ".join(cells)
+        measures[name if unit in ("1", "") else f"{name} ({unit})"] = ", ".join(cells)
     proved = math.isfinite(answer.error_bound)
-    return rows | {
+    rows = {
         "error bound (TV)": f"{answer.error_bound:.1e}" if proved else "none",
         **scope_of_bound(answer.chain.model),
         "states": f"{answer.chain.size}",
         "status": str(answer.status),
         "method": repr(answer.method),
     }
+    names = names_beside(measures, rows, MEASURE)
+    return {names[name]: cells for name, cells in measures.items()} | rows
 
 
 def _text_with_error(number: Bounded) -> str:

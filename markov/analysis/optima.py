@@ -18,9 +18,10 @@ import numpy as np
 from hopflow.checks import format_value, number, unwrap_scalar
 from hopflow.parameters import sweep_values
 from hopflow.progress import progress_bar
-from hopflow.results import Result, figure
+from hopflow.results import Result, figure, names_beside
 from hopflow.sweeps.grid import axis
 from markov.driver import stationary
+from markov.models.measures import MEASURE
 from markov.models.rules import scope_of_bound
 from markov.selections import as_chain
 from markov.sensitivities.model_parameters import parameters_of
@@ -42,6 +43,8 @@ SEARCHES = 2
 MIN_RATIO_FOR_GEOMETRIC_GRID = 20.0
 """Ratio of the ends of an interval from which its grid is geometric."""
 
+BOUND_VARIABLES = ("lower", "upper", "allowed")
+"""Variables of a table besides measures."""
 LIMIT_MARGIN = 1e-9
 """Distance of a search from a limit, relative to it."""
 
@@ -96,7 +99,8 @@ class Best(Result):
         The other values that the bounds do not exclude.
     table
         An `xarray.Dataset` over the values tried: the measure with ``lower`` and ``upper`` bound,
-        the measures of the limits, and ``allowed``.
+        the measures of the limits, and ``allowed``. A measure with one of these names, or with that of the parameter,
+        is called such as ``lower (measure)``.
 
     Examples
     --------
@@ -122,33 +126,39 @@ class Best(Result):
     def summary(self) -> dict[str, object]:
         """Return the rows of a printed summary: best value, measures, and other values that may be best."""
         row = list(self.table[self.parameter].to_numpy()).index(self.value)
-        limits = {
-            str(name): f"{float(self.table[name][row]):.6g}"
+        objective = f"{self.objective.value:.9g} +- {self.objective.error:.1e}"
+        measures = {
+            str(name): objective if name == self._of_variable else f"{float(self.table[name][row]):.6g}"
             for name in self.table.data_vars
-            if name not in (self.of, "lower", "upper", "allowed")
+            if name not in BOUND_VARIABLES
         }
-        return {
-            self.parameter: self.value,
-            self.of: f"{self.objective.value:.9g} +- {self.objective.error:.1e}",
-            **limits,
+        rows: dict[str, object] = {
             "certain": self.certain,
             **scope_of_bound(self.answer.chain.model),
             "not excluded": ", ".join(map(str, self.rivals)) or "no other value that was tried",
             "values tried": f"{self.table.sizes[self.parameter]}, {int(self.table.allowed.sum())} allowed",
         }
+        names = names_beside(measures, rows, MEASURE)
+        parameter = names_beside([self.parameter], {*rows, *names.values()}, "parameter")[self.parameter]
+        return {parameter: self.value, **{names[name]: text for name, text in measures.items()}, **rows}
+
+    @property
+    def _of_variable(self) -> str:
+        """The name of the measure that is optimized in the table."""
+        return _variables([self.of], self.parameter)[self.of]
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the measure over the values tried, open if a limit forbids them; return the Axes."""
         if ax is None:
             _, ax = figure()
-        x, y = self.table[self.parameter].to_numpy(), self.table[self.of].to_numpy()
+        x, y = self.table[self.parameter].to_numpy(), self.table[self._of_variable].to_numpy()
         allowed = self.table.allowed.to_numpy()
         ax.plot(x, y, "-", lw=1, color="0.6")
         ax.plot(x[allowed], y[allowed], "o", label="allowed")
         if not allowed.all():
             ax.plot(x[~allowed], y[~allowed], "o", mfc="none", label="a limit forbids it")
         ax.plot([self.value], [self.objective.value], "*", ms=14, label="best")
-        units = self.table[self.of].attrs.get("units", "")
+        units = self.table[self._of_variable].attrs.get("units", "")
         ax.set(xlabel=self.parameter, ylabel=f"{self.of} ({units})" if units else self.of)
         ax.legend(frameon=False)
         return ax
@@ -293,19 +303,25 @@ def _values_to_try(base: Any, parameter: str, among: Any) -> list[Any]:
     return sweep_values(base, parameter, values).values
 
 
+def _variables(measures: Iterable[str], parameter: str) -> dict[str, str]:
+    """Return the names of measures in the table of `Best`, by measure."""
+    return names_beside(dict.fromkeys(measures), {parameter, *BOUND_VARIABLES}, MEASURE)
+
+
 def _table(points: list[_Point], parameter: str, of: str, limits: Limits) -> xr.Dataset:
     """Return objective, its bounds, limited measures and ``allowed`` over the values of the parameter."""
     import xarray as xr
 
     bounds = [point.objective for point in points]
     units = points[0].answer.measures[_parse_entry(of)[0]].attrs
-    columns: dict[str, Any] = {of: (parameter, [b.value for b in bounds], units)}
+    names = _variables([of, *limits], parameter)
+    columns: dict[str, Any] = {names[of]: (parameter, [b.value for b in bounds], units)}
     columns["lower"] = parameter, [b.lower for b in bounds], units
     columns["upper"] = parameter, [b.upper for b in bounds], units
     for k, name in enumerate(limits):
         if name != of:
             about = points[0].answer.measures[_parse_entry(name)[0]].attrs
-            columns[name] = parameter, [point.measures[k].value for point in points], about
+            columns[names[name]] = parameter, [point.measures[k].value for point in points], about
     columns["allowed"] = parameter, [point.allowed for point in points]
     values = axis([point.value for point in points])
     return xr.Dataset(columns, coords={parameter: (parameter, values)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,7 +16,7 @@ from markov.models.functions import elementwise
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     import scipy.sparse as sp
     from numpy.typing import NDArray
@@ -24,7 +25,28 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["FileChain", "ListedStates", "chain_of"]
+__all__ = ["FileChain", "ListedStates", "chain_of", "measure_of_reward", "reward_of_measure"]
+
+_REWARD = re.compile(r'R\{"(.*)"\}', re.DOTALL)
+
+
+def measure_of_reward(name: str, labels: Container[str]) -> str:
+    """Return the name of the measure of a reward structure: its own, or ``R{"x"}`` where a label is called ``x`` too.
+
+    Labels and reward structures of files have names of their own. Measures have one name each, and that of a label is
+    the label's.
+    """
+    return f'R{{"{name}"}}' if name in labels else name
+
+
+def reward_of_measure(measure: str) -> str:
+    """Return the name of the reward structure whose measure `measure_of_reward` has named.
+
+    >>> reward_of_measure(measure_of_reward("up", {"up"})), reward_of_measure("length")
+    ('up', 'length')
+    """
+    match = _REWARD.fullmatch(measure)
+    return match[1] if match else measure
 
 
 class Source(Protocol):
@@ -213,9 +235,10 @@ class FileChain(ChainModel):
 
     @elementwise
     def rewards(self, s: Any) -> Mapping[str, Any]:
-        """Return each reward structure's rate per second in states, with transition rewards, by name."""
-        indices = self._indices(s)
-        return {name: values[indices] for name, values in self.source.reward_arrays.items()}
+        """Return each reward structure's rate per second in states, with transition rewards, by measure."""
+        indices, labels = self._indices(s), self.source.label_arrays
+        arrays = self.source.reward_arrays.items()
+        return {measure_of_reward(name, labels): values[indices] for name, values in arrays}
 
     def _indices(self, s: Any) -> Any:
         """Return the indices of a ``State`` of numbers or of arrays; ValueError for states that are not reached."""

@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import count_of, file_path, instance
+from hopflow.checks import count_of, file_path, instance, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.parameters import param, validate_parameters
 from hopflow.results import ByValue
 from hopflow.whole_files import replacing
-from markov.chains import MarkovChain
+from markov.chains import ROW_SUM_TOLERANCE, MarkovChain
 from markov.computing.matrices import off_diagonal, with_diagonal
 from markov.computing.resources import check_room
 from markov.files.chains import FileChain, ListedStates
@@ -739,14 +739,16 @@ def from_networkx(graph: Any, *, rate: str = param("rate")) -> MarkovChain:
     Parameters
     ----------
     graph
-        A ``networkx.DiGraph`` or ``MultiDiGraph``; edges between the same nodes add up.
+        A ``networkx.DiGraph`` or ``MultiDiGraph``; edges between the same nodes add up. An edge from a node to itself
+        changes nothing. Its rate is >= 0, or the negative sum of the node's other rates, as on the diagonal of a
+        generator.
     rate
-        The attribute of edges that is the rate in 1/s.
+        The attribute of edges that is the rate in 1/s, a finite number >= 0.
 
     Raises
     ------
     ValueError
-        When the graph is not directed or an edge has no such attribute.
+        When the graph is not directed, or an edge has no such attribute or a bad rate; the message names the edge.
 
     Examples
     --------
@@ -769,9 +771,15 @@ def from_networkx(graph: Any, *, rate: str = param("rate")) -> MarkovChain:
     for k, (x, y, value) in enumerate(graph.edges(data=rate)):
         if value is None:
             raise ValueError(f"graph: the edge {x!r} to {y!r} has no rate {rate!r}")
-        matrix[:, k] = index[x], index[y], value
+        minimum = 0.0 if x != y else None
+        number = one_number(f"graph: the edge {x!r} to {y!r}: {rate}", value, at_least=minimum)
+        matrix[:, k] = index[x], index[y], number
     rows, columns = matrix[0].astype(np.int64), matrix[1].astype(np.int64)
     off, n = rows != columns, len(nodes)
     rates = sp.csr_matrix((matrix[2, off], (rows[off], columns[off])), shape=(n, n))
-    Q = rates - sp.diags(np.asarray(rates.sum(axis=1)).ravel())
-    return MarkovChain(sp.csr_matrix(Q), states=nodes)
+    exits = np.asarray(rates.sum(axis=1)).ravel()
+    for node, value in zip(rows[~off], matrix[2, ~off], strict=True):
+        if value < 0.0 and not abs(value + exits[node]) <= ROW_SUM_TOLERANCE * exits[node]:
+            where = f"graph: the edge {nodes[node]!r} to itself: {rate} = {value:g}"
+            raise ValueError(f"{where}: must be >= 0, or {-exits[node]:g} as on the diagonal of a generator")
+    return MarkovChain(sp.csr_matrix(rates - sp.diags(exits)), states=nodes)

@@ -343,6 +343,8 @@ class FileModel:
     (2, [0.6667, 0.3333])
     """
 
+    SWEPT_BY = "markov.sweeps"
+
     def __init__(
         self,
         program: Program,

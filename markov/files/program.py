@@ -593,6 +593,10 @@ def evaluate_constants(
     """Return the values of declared constants by name; they may refer to each other in any order."""
     for name in overrides:
         choice("constants", name, tuple(declared))
+    for name, declaration in declared.items():  # before others are evaluated, which may refer to it
+        if declaration.value is None and name not in overrides:
+            message = f"constant {name!r} has no value: give constants={{{name!r}: ...}}, or --const {name}=..."
+            raise FileError((file, declaration.line), message)
     values: dict[str, Any] = {}
     symbols: dict[str, Value] = dict(other_symbols or {})
     formulas: dict[str, Expression] = {
@@ -602,16 +606,13 @@ def evaluate_constants(
     for name, value in overrides.items():
         values[name] = _convert_constant(value, declared[name], (file, declared[name].line))
         symbols[name] = constant(values[name])
-    for name, constant_declaration in declared.items():
+    for name, declaration in declared.items():
         if name not in values:
-            location = file, constant_declaration.line
-            if constant_declaration.value is None:
-                message = f"constant {name!r} has no value: give constants={{{name!r}: ...}}, or --const {name}=..."
-                raise FileError(location, message)
-            value = scope.value(constant_declaration.value)
+            location = file, declaration.line
+            value = scope.value(declaration.value)
             if not value.fixed:
                 raise FileError(location, f"constant {name!r} depends on the state")
-            values[name] = _convert_constant(value.single(), constant_declaration, location)
+            values[name] = _convert_constant(value.single(), declaration, location)
             symbols[name] = constant(values[name])
     return values
 

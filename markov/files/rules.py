@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from markov.files.chains import measure_of_reward
 from markov.files.language import (
     FUNCTIONS,
     OPERATORS,
@@ -231,7 +232,7 @@ class FileRules(ChainModel):
         return {name: label(s) for name, label in self._named_labels.items()}
 
     def rewards(self, s: Any) -> Mapping[str, Any]:
-        """Return each reward structure's rate per second in a state, with transition rewards, by name."""
+        """Return each reward structure's rate per second in a state, with transition rewards, by measure."""
         by_action: dict[str, Any] = {}
         step_rewards: dict[int, Any] = {}
         for move in self.moves(s):
@@ -247,7 +248,7 @@ class FileRules(ChainModel):
                     total = total + value(s) * weight
             if name in steps:
                 total = total + step_rewards.get(steps[name], 0)
-            rewards[name or f"reward {k}"] = total
+            rewards[measure_of_reward(name or f"reward {k}", self._named_labels)] = total
         return rewards
 
     def moves(self, s: Any) -> Iterator[_Move]:

@@ -420,11 +420,14 @@ class _Reader:
                     self._check_unit(f"unitDefinition {name!r}", name, unit)
 
     def _check_unit(self, where: str, name: str | None, expected: str) -> None:
-        """Raise FileError unless the unit called ``name`` is ``expected`` or dimensionless."""
+        """Raise FileError unless the unit called ``name`` is ``expected`` or dimensionless.
+
+        SBML has no definitions of units that it has itself, such as ``second``: where a file has one, that is the unit.
+        """
         allowed = (expected, "dimensionless")
-        if name is None or name in allowed:
+        parts = None if name is None else self.units.get(name)
+        if name is None or (parts is None and name in allowed):
             return
-        parts = self.units.get(name)
         if parts is not None and len(parts) == 1:
             kind, (part,) = parts[0].get("kind"), parts
             plain = {"exponent": 1, "scale": 0, "multiplier": 1, "offset": 0}
@@ -444,10 +447,8 @@ class _Reader:
             raise self.error(describe_element(compartment), f"spatialDimensions = {dimensions[:40]!r}: must be 0 to 3")
         size, has_no_size = self.real(compartment, "size"), self._has_no_size(compartment)
         if size is not None and (size <= 0 or has_no_size):
-            raise self.error(
-                describe_element(compartment),
-                f"size = {compartment.get('size')!r}: must be > 0, and is not given in 0 dimensions",
-            )
+            rule = "a compartment of 0 dimensions has no size: remove it" if has_no_size else "must be > 0"
+            raise self.error(describe_element(compartment), f"size = {compartment.get('size')!r}: {rule}")
         return Fraction(1) if has_no_size else size
 
     @staticmethod

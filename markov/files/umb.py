@@ -30,7 +30,7 @@ from hopflow.whole_files import replacing
 from markov.chains import MarkovChain
 from markov.computing.matrices import off_diagonal, rank_of, with_diagonal
 from markov.computing.resources import check_room
-from markov.files.chains import FileChain, ListedStates
+from markov.files.chains import FileChain, ListedStates, reward_of_measure
 from markov.files.language import FileError
 from markov.files.rules import field_names
 from markov.models.bare import named_state
@@ -533,7 +533,7 @@ def _write_annotations(chain: MarkovChain, files: dict[str, bytes]) -> dict[str,
         key = re.sub("[^0-9a-z_-]", "-", name.lower())[:MAX_KEY_LENGTH] or "-"
         while key in about:
             key += "-"
-        about[key] = {"alias": name, "applies-to": ["states"], "type": kind}
+        about[key] = {"alias": reward_of_measure(name), "applies-to": ["states"], "type": kind}
         data = _pack_bits(of != 0.0) if truths else of.astype("<f8").tobytes()
         files[f"annotations/{group}/{key}/states/values.bin"] = data
     return index

@@ -50,7 +50,7 @@ __all__ = [
 
 PAIRS = "yield (target, rate) pairs"
 CHANGED = "rules give another answer when asked again"
-RATE = "a rate must be finite and >= 0"
+RATE = "a rate must be a finite number >= 0"
 HINT = (
     "random numbers, the time, counters and iterators cannot be part of a rule: "
     "make what changes a component of the state or a parameter"
@@ -164,7 +164,8 @@ class Calls:
         self, state: Any, target: Any, rate: Any, location: tuple[str, int] | None
     ) -> tuple[Any, float]:
         """Return the target as a state and the rate as a float; RuleError if one of them is invalid."""
-        message = f"{self.name}: {format_state(state)} -> {format_state(target)} at rate {rate}"
+        shown_rate = repr(rate) if isinstance(rate, str) else rate
+        message = f"{self.name}: {format_state(state)} -> {format_state(target)} at rate {shown_rate}"
         value = _as_float(rate)
         if value is None or not 0.0 <= value < math.inf:
             raise RuleError.at(location, f"{message}: {RATE}")

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from hopflow.checks import count_of, format_value, instances
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.parameters import param, validate_parameters
-from hopflow.results import OnFailure, Result, Status, deliver, figure
+from hopflow.results import OnFailure, Result, Status, deliver, figure, names_beside
 from hopflow.units import WithUnit
 from markov.computing.matrices import off_diagonal, row_numbers
 from markov.computing.rounding import U
@@ -202,21 +202,25 @@ class Estimate(Result):
     def summary(self) -> dict[str, object]:
         """Return the rows of a printed summary: status, chain, estimates with errors and intervals, and cost."""
         errors, limits = self.standard_errors, self.intervals()
-        return {
+        before: dict[str, object] = {
             "status": f"{self.status}{self.advice and f': {self.advice}'}",
             "chain": repr(self.model),
             "observations": self.observations,
-            **{
-                name: f"{value:.8g}, standard error {errors[name]:.2g}, "
-                f"95 % {limits[name][0]:.4g} to {limits[name][1]:.4g}"
-                for name, value in self.values.items()
-            },
+        }
+        after: dict[str, object] = {
             "intervals": "of chance in the observations, for many of them; not of an error of the model",
             "log-likelihood": f"{self.log_likelihood:.10g}, computed to "
             f"{self.log_likelihood_error:.1e} (bound; not of the fit)",
             "Newton steps": self.steps,
             "time": f"{self.seconds:.3f} s",
         }
+        names = names_beside(self.values, {*before, *after}, "parameter")
+        estimates = {
+            names[name]: f"{value:.8g}, standard error {errors[name]:.2g}, "
+            f"95 % {limits[name][0]:.4g} to {limits[name][1]:.4g}"
+            for name, value in self.values.items()
+        }
+        return {**before, **estimates, **after}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the estimates with bars of one standard error, relative to the estimates."""

@@ -107,8 +107,12 @@ def _validate_series(times: ArrayLike, states: Sequence[Any]) -> tuple[Vector, l
     if not isinstance(sequence, Iterable) or isinstance(sequence, str) or getattr(sequence, "ndim", 1) != 1:
         raise TypeError(f"states = {format_value(sequence)}: must be a list of states")
     names = list(states)
-    if moments.ndim != 1 or not len(moments) or not (np.diff(moments) > 0.0).all():
-        raise ValueError(f"times = {format_value(times)}: must be ascending, at least one")
+    if moments.ndim != 1 or not len(moments):
+        raise ValueError(f"times = {format_value(times)}: must be a list of times, at least one")
+    if not (later := np.diff(moments) > 0.0).all():
+        k = int(np.argmin(later)) + 1
+        rule = f"must be later than the one before, {moments[k - 1]:g}"
+        raise ValueError(f"times[{k}] = {moments[k]:g}: {rule}; another subject is another object in the list of data")
     if len(names) != len(moments):
         raise ValueError(f"states: {count_of(len(names), 'state')} at {len(moments)} times")
     return moments, names

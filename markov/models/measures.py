@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from hopflow.checks import dimensions, format_value
+from hopflow.errors import RuleError
 from hopflow.labels import aligned
 from markov.models.functions import Mean, evaluate_mapping, evaluate_number, name_of
 from markov.models.state_tables import StateBlocks, StateTable
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "COMPONENT",
+    "MEASURE",
     "MEASURE_KINDS",
     "Mean",
     "Measure",
@@ -32,8 +35,10 @@ __all__ = [
 
 Measure = tuple[tuple[str, ...], Any, dict[str, Any]]
 """A performance measure as xarray takes it: dimensions, values, attributes."""
+MEASURE, COMPONENT = "measure", "component"
+"""Behind the name of a label or reward, or of a component of the state, that a number of a result has too."""
 MEASURE_KINDS = ("labels", "rewards")
-"""Methods of a model that return measures by name, each a function of one state; a later kind replaces equal names."""
+"""Methods of a model that return measures by name, each a function of one state."""
 
 
 def unknown_measure(name: str, measures: Iterable[str]) -> KeyError:
@@ -75,14 +80,17 @@ def functionals(model: Measurable, states: Any) -> dict[str, Mean]:
     Raises
     ------
     RuleError
-        Naming the function, the state, the file and the line of an error.
+        Naming the function, the state, the file and the line of an error, or a name that a label and a reward have.
     """
     table, values = StateTable.of(states), dict[str, Mean]()
     if table.cached is not None and id(model) in table.cached:
         return table.cached[id(model)]
     for kind in MEASURE_KINDS:
         function = model.function_of_state(kind, q := model.symbols())
-        values |= evaluate_mapping(function, q, table, f"{model.name}.{kind}")
+        named = evaluate_mapping(function, q, table, f"{model.name}.{kind}")
+        for name in filter(values.__contains__, named):
+            raise RuleError(f"{model.name}: {name!r} is the name of a label and of a reward: give one another name")
+        values |= named
     if table.cached is not None:
         table.cached[id(model)] = values
     return values

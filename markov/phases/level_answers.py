@@ -234,7 +234,7 @@ class StationaryByLevel(Solved):
         """Return the probabilities of the levels that `plot` draws, and the measures, as a data set."""
         levels = self._levels_to_draw()
         pi = ("level", self.marginal(levels), {"units": "1"})
-        return self.measures.assign_coords(level=levels).assign(probability=pi)
+        return self._measures_beside({"level", "probability"}).assign_coords(level=levels).assign(probability=pi)
 
     def _levels_to_draw(self) -> NDArray[np.int64]:
         """Return a few hundred levels for a plot, shape (levels,), dense near the first and last level of a run."""

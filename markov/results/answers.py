@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.fork_safety import cached_property
-from hopflow.results import Result, Status
-from markov.models.measures import unknown_measure
+from hopflow.results import Result, Status, names_beside
+from markov.models.measures import MEASURE, unknown_measure
 from markov.models.rules import scope_of_bound
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     import xarray as xr
 
     from markov.models.measures import Measure
@@ -63,7 +65,12 @@ class Solved(Result):
 
         queues = [np.size(value) for dims, value, _ in self._measures.values() if dims == ("queue",)]
         coords = {"queue": np.arange(1, queues[0] + 1)} if queues else {}
-        return xr.Dataset(self._measures, coords=coords)
+        names = names_beside(self._measures, coords, MEASURE)
+        return xr.Dataset({names[name]: measure for name, measure in self._measures.items()}, coords=coords)
+
+    def _measures_beside(self, taken: Collection[str]) -> xr.Dataset:
+        """Return `measures` with other names where these are ``taken``."""
+        return self.measures.rename(names_beside(map(str, self.measures.data_vars), taken, MEASURE))
 
     def __getitem__(self, measure: str) -> Any:
         """Return one measure by name as a float or an array; KeyError for an unknown name."""
@@ -92,20 +99,27 @@ class Solved(Result):
         return {"residual": f"{self.residual:.1e}"}
 
     def summary(self) -> dict[str, object]:
-        """Return the rows of a printed summary: status, chain, scalar measures, error bound and cost."""
+        """Return the rows of a printed summary: status, chain, scalar measures, error bound and cost.
+
+        A measure with the name of another row has a row such as ``time (measure)``.
+        """
+        before, after = self._own_rows()
+        scalars = {name: (value, about) for name, (dims, value, about) in self._measures.items() if not dims}
+        names = names_beside(scalars, {*before, *after}, MEASURE)
         measures = {
-            name: f"{float(value):.6g} {about.get('units', '')}".removesuffix(" 1").rstrip()
-            for name, (dims, value, about) in self._measures.items()
-            if not dims
+            names[name]: f"{float(value):.6g} {about.get('units', '')}".removesuffix(" 1").rstrip()
+            for name, (value, about) in scalars.items()
         }
-        return {
-            "status": f"{self.status}{self.advice and f': {self.advice}'}",
-            **self._about(),
-            **measures,
-            **self._proof(),
-            **scope_of_bound(
-                self._model, {name: value for name, (dims, value, _) in self._measures.items() if not dims}
-            ),
-            "memory": f"{self.memory / 1e6:.3g} MB",
-            "time": f"{self.seconds:.3f} s",
-        }
+        return {**before, **measures, **after}
+
+    def _own_rows(self) -> tuple[dict[str, object], dict[str, object]]:
+        """Return the rows of the summary before the measures, and those after them."""
+        scalars = {name: value for name, (dims, value, _) in self._measures.items() if not dims}
+        before = {"status": f"{self.status}{self.advice and f': {self.advice}'}", **self._about()}
+        after = {**self._proof(), **scope_of_bound(self._model, scalars)}
+        return before, after | {"memory": f"{self.memory / 1e6:.3g} MB", "time": f"{self.seconds:.3f} s"}
+
+    def folded(self, rows: Mapping[str, object]) -> list[str]:
+        """Return the names of those ``rows`` that describe the computation, never of measures."""
+        before, after = self._own_rows()
+        return super().folded({name: value for name, value in rows.items() if name in before or name in after})

@@ -12,11 +12,11 @@ import numpy as np
 from hopflow.checks import format_value
 from hopflow.fork_safety import cached_property
 from hopflow.parameters import param, validate_parameters
-from hopflow.results import Status
+from hopflow.results import Status, names_beside
 from markov.chains import InSteps
 from markov.computing.rounding import U
 from markov.models.bare import NO_MEASURES, has_no_measures
-from markov.models.measures import measures_of, resolve_function, resolve_measure
+from markov.models.measures import COMPONENT, measures_of, resolve_function, resolve_measure
 from markov.proofs.certificate_files import listing_of, write_certificate
 from markov.proofs.certificates import Certificate
 from markov.proofs.means import ExactMeans, asymptotic_variance, bound_measure, deviation, input_error
@@ -436,20 +436,20 @@ class Stationary(Solved):
 
         Over the components of the state, unless these have far more combinations than the chain has
         states: states that are never entered have probability zero. Otherwise over ``state``, with the
-        values of the components as coordinates; for a matrix, with the names of its states.
+        values of the components as coordinates; for a matrix, with the names of its states. A measure with the name of
+        a component ``n`` is called ``n (measure)``, and a component ``pi`` is called ``pi (component)``.
         """
         import xarray as xr
 
-        grid = self.chain.grid()
-        if grid is None:
-            coords = self.chain.coordinates()
-            pi = xr.DataArray(self.pi, dims=["state"], coords=coords)
-        else:
-            values, indices = grid
-            array = np.zeros([len(v) for v in values.values()])
-            array[indices] = self.pi
-            pi = xr.DataArray(array, dims=list(values), coords=values)
-        return self.measures.assign(pi=pi)
+        grid, array = self.chain.grid(), self.pi
+        coords: dict[str, Any] = self.chain.coordinates() if grid is None else grid[0]
+        names = names_beside(coords, {"pi"}, COMPONENT)
+        coords = {names[name]: values for name, values in coords.items()}
+        if grid is not None:
+            array = np.zeros([len(values) for values in coords.values()])
+            array[grid[1]] = self.pi
+        pi = xr.DataArray(array, dims=["state"] if grid is None else list(coords), coords=coords)
+        return self._measures_beside({"pi", *map(str, pi.dims), *map(str, pi.coords)}).assign(pi=pi)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the marginal distribution of each state component, and return the matplotlib Axes.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import check_sum_of_one, count_of, integer, number
+from hopflow.checks import check_sum_of_one, count_of, format_value, integer, number, one_number
 from hopflow.fork_safety import cached_property
 from markov.chains import ROW_SUM_TOLERANCE, InSteps, MarkovChain, StepChain, labelled_matrix
 from markov.computing.rounding import U, differs_from_one
@@ -126,7 +126,8 @@ class DiscreteChain(InSteps):
         Raises
         ------
         ValueError
-            Where the probabilities of a state do not sum to one, naming it; beyond a million states.
+            Naming the state where probabilities do not sum to one, or rules yield something else than pairs of a state
+            and a number >= 0; beyond a million states.
 
         Examples
         --------
@@ -143,10 +144,8 @@ class DiscreteChain(InSteps):
         values: list[float] = []
         order = [start]
         for state in order:
-            pairs = [(target, float(p)) for target, p in rules(state)]
+            pairs = [_validate_pair(state, pair) for pair in rules(state)]
             total = math.fsum(p for _, p in pairs)
-            if (minimum := min((p for _, p in pairs), default=0.0)) < 0.0:
-                raise ValueError(f"state {state!r}: probability {minimum:g}: must be >= 0")
             hint = "; what stays must be among them"
             check_sum_of_one(f"state {state!r}: probabilities sum", total, ROW_SUM_TOLERANCE, hint)
             for target, p in pairs:
@@ -248,6 +247,20 @@ class DiscreteChain(InSteps):
 
     def __repr__(self) -> str:
         return f"DiscreteChain: {count_of(self.size, 'state')}, {count_of(self.P.nnz, 'transition')}"
+
+
+def _validate_pair(state: Hashable, pair: Any) -> tuple[Hashable, float]:
+    """Return the next state and the probability that rules yield in ``state``; ValueError if they are none."""
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise ValueError(f"state {state!r}: rules yield {format_value(pair)}: must be pairs (next state, probability)")
+    target, value = pair
+    try:
+        hash(target)
+    except TypeError:
+        raise ValueError(f"state {state!r}: next state {format_value(target)}: must be hashable, as a tuple") from None
+    if isinstance(value, (bool, np.bool_)):  # of a condition
+        return target, float(value)
+    return target, one_number(f"state {state!r}: probability of next state {target!r}", value, at_least=0.0)
 
 
 def _powers(P: sp.csr_matrix, vector: Vector, steps: ArrayLike) -> Iterable[Vector]:

@@ -17,7 +17,7 @@ import numpy as np
 from hopflow.checks import ascending
 from hopflow.fork_safety import cached_property
 from hopflow.parameters import param, validate_parameters
-from hopflow.results import OnFailure, Status, figure
+from hopflow.results import OnFailure, Status, figure, names_beside
 from hopflow.units import WithUnit
 from markov.chains import MarkovChain
 from markov.computing.resources import MAX_SECONDS, time_limit
@@ -25,7 +25,7 @@ from markov.computing.rounding import U
 from markov.exploration import InfiniteChain
 from markov.infinite.members import start_of
 from markov.infinite.truncations import Truncations
-from markov.models.measures import functionals, measures_of, unknown_measure
+from markov.models.measures import COMPONENT, MEASURE, functionals, measures_of, unknown_measure
 from markov.models.rules import scope_of_bound
 from markov.selections import select_states
 from markov.time.exponentials import TimedJump, evolve, limit_of
@@ -115,11 +115,16 @@ class Transient(TimeResult):
 
     @cached_property
     def probabilities(self) -> xr.DataArray:
-        """The probabilities as an array over ``time`` and ``state``, with the state components as coordinates."""
+        """The probabilities as an array over ``time`` and ``state``, with the state components as coordinates.
+
+        A component ``time`` is called ``time (component)``.
+        """
         import xarray as xr
 
-        coords = {**self.chain.coordinates(), "time": self.times}
-        return xr.DataArray(self.pi, dims=["time", "state"], coords=coords)
+        components = self.chain.coordinates()
+        names = names_beside(components, {"time"}, COMPONENT)
+        coords = {names[name]: values for name, values in components.items()}
+        return xr.DataArray(self.pi, dims=["time", "state"], coords={**coords, "time": self.times})
 
     def probability(self, states: Any) -> NDArray[np.float64]:
         """Return the probability to be in a state, or in a set of states, at each time, shape (times,).
@@ -138,10 +143,15 @@ class Transient(TimeResult):
 
     @cached_property
     def measures(self) -> xr.Dataset:
-        """The model's measures over ``time``: probabilities of labels, means of rewards."""
+        """The model's measures over ``time``: probabilities of labels, means of rewards.
+
+        A measure ``time`` is called ``time (measure)``.
+        """
         import xarray as xr
 
-        columns = {name: (("time", *dims), self[name], about) for name, (dims, _, about) in self._measures[0].items()}
+        by_name = self._measures[0]
+        names = names_beside(by_name, {"time"}, MEASURE)
+        columns = {names[name]: (("time", *dims), self[name], about) for name, (dims, _, about) in by_name.items()}
         return xr.Dataset(columns, coords={"time": self.times})
 
     @cached_property
@@ -163,13 +173,17 @@ class Transient(TimeResult):
 
     @cached_property
     def accumulated(self) -> xr.Dataset:
-        """Expected rewards accumulated until each time, over ``time``; for a label, the time spent in it."""
+        """Expected rewards accumulated until each time, over ``time``; for a label, the time spent in it.
+
+        A reward ``time`` is called ``time (measure)``.
+        """
         import xarray as xr
 
         model = self.chain.model
         functional_by_name = {} if model is None else functionals(model, self.chain.table)
+        names = names_beside(functional_by_name, {"time"}, MEASURE)
         columns = {
-            name: (("time", *mean.dims), np.array([mean.value(row) for row in self.occupancy]))
+            names[name]: (("time", *mean.dims), np.array([mean.value(row) for row in self.occupancy]))
             for name, mean in functional_by_name.items()
             if mean.over is None
         }

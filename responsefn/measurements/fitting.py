@@ -11,7 +11,7 @@ import numpy as np
 
 from hopflow.checks import count_of, format_value
 from hopflow.intervals import t_quantile
-from hopflow.results import Result, figure
+from hopflow.results import Result, figure, names_beside
 from hopflow.units import WithUnit, quantities
 from responsefn.diagnostics import quiet
 from responsefn.inputs import (
@@ -74,11 +74,13 @@ class Fit(Result):
 
     def summary(self) -> dict[str, object]:
         """Return the rule, its intervals and the spread."""
-        rows: dict[str, object] = {"rule": repr(self.rule), "points": len(self.p)}
-        for name, (low, high) in self.intervals.items():
-            rows[name] = f"{self.rule.params._asdict()[name]:.4g} ({low:.4g} .. {high:.4g}, 95 %)"
-        rows["spread"] = f"{100 * self.spread:.2g} % of the rate"
-        return rows
+        before: dict[str, object] = {"rule": repr(self.rule), "points": len(self.p)}
+        after: dict[str, object] = {"spread": f"{100 * self.spread:.2g} % of the rate"}
+        names = names_beside(self.intervals, {*before, *after}, "parameter")
+        values = self.rule.params._asdict()
+        intervals = self.intervals.items()
+        fitted = {names[n]: f"{values[n]:.4g} ({low:.4g} .. {high:.4g}, 95 %)" for n, (low, high) in intervals}
+        return {**before, **fitted, **after}
 
     @quiet()
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -64,6 +64,18 @@ def test_without_a_property_the_chain_is_solved(machine: Path) -> None:
     assert "error bound (TV)" in call(machine, "--const", "fails=0.25")
 
 
+def test_rewards_are_printed_whatever_their_names_are(tmp_path: Path) -> None:
+    """A reward ``time`` was printed as the wall time, and names that begin like folded rows were left out."""
+    path = tmp_path / "machine.sm"
+    rewards = {"time": 3, "time_up": 5, "memory_use": 7, "length": 9}
+    path.write_text(
+        MACHINE + "".join(f'rewards "{name}" true : {gain}; endrewards\n' for name, gain in rewards.items())
+    )
+    shown = rows(call(path, "--const", "fails=0.25"))
+    assert [shown[name] for name in ("time (measure)", "time_up", "memory_use", "length")] == ["3", "5", "7", "9"]
+    assert "time" not in shown
+
+
 def test_a_file_of_properties_is_evaluated_whole(machine: Path, tmp_path: Path) -> None:
     props = tmp_path / "machine.props"
     props.write_text('const double T;\n"once": P=? [ F<=T !up ];\n"often": S=? [ !up ];\n')

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hopflow import NotSolvedError
-from markov import PauseTandem, Power, SparseLU, stationary, sweep
+from markov import PauseTandem, Power, SparseLU, passage, read_prism, stationary, sweep
 from tests.dask_clusters import dask_client
 
 
@@ -29,6 +29,25 @@ def test_sweep():
     assert data.attrs["model"] == "PauseTandem()"
     best = data.throughput.idxmax("high_threshold")
     assert best.dims == ("rtt",)
+
+
+def test_sweep_of_the_constants_of_a_file(tmp_path):
+    """With one more customer allowed there are n + 1 states; constants that depend on a swept one follow it."""
+    path = tmp_path / "queue.sm"
+    path.write_text(
+        "ctmc const int N; const double load = 0.5; const double arrival = 10 * load;\n"
+        "module q n : [0..N]; [] n < N -> arrival : (n' = n + 1); [] n > 0 -> 10 : (n' = n - 1); endmodule\n"
+        'label "full" = n = N; rewards "n" true : n; endrewards\n'
+    )
+    model = read_prism(path, constants={"N": 1})
+    for swept in (model, model.chain):
+        data = sweep(swept, N=[1, 2], load=[0.5, 2.0])
+        np.testing.assert_allclose(data.full, [[1 / 3, 2 / 3], [1 / 7, 4 / 7]], rtol=1e-14)
+        np.testing.assert_allclose(data.n, [[1 / 3, 2 / 3], [4 / 7, 10 / 7]], rtol=1e-14)
+    found = sweep(passage(model, to="full"), load=[0.5, 2.0])
+    np.testing.assert_allclose(found["mean"], [1 / 5, 1 / 20], rtol=1e-14)
+    with pytest.raises(ValueError, match="M: thing = FileModel has no such parameter, but N, load, arrival"):
+        sweep(model, M=[1])
 
 
 def test_sweep_of_other_values():

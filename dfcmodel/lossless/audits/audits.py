@@ -28,7 +28,7 @@ from dfcmodel.lossless.audits.table_laws import TableLaw, law_of
 from dfcmodel.lossless.audits.verdicts import INSUFFICIENT, RowVerdict, verdict_of
 from dfcmodel.lossless.quantities import SMALLEST_FRAME, duration, frames_and_cell
 from hopflow.checks import file_path, format_value
-from hopflow.results import Result, figure
+from hopflow.results import Result, figure, names_beside
 from hopflow.units import declares
 
 if TYPE_CHECKING:
@@ -167,7 +167,9 @@ class TableAudit(Result):
             rows[f"{name} ({n})" if name in rows else name] = f"{xoff} B, {verdict}: {reason}"
         if self.wasted:
             rows["wasted by the switch"] = f"{sum(self.wasted.values()):,} B"
-        return rows | {name: f"skipped: {reason}" for name, reason in self.table.skipped}
+        for name, reason in self.table.skipped:
+            rows[names_beside([name], rows, "skipped")[name]] = f"skipped: {reason}"
+        return rows
 
     def plot(self, ax: Any = None) -> Any:
         """Draw xoff over the bytes on the cable, by verdict, the worst on top; return the Axes.

@@ -30,6 +30,7 @@ from dfcmodel import (
     Scenario,
     StepMarking,
     chain,
+    check_step,
     choose_level,
     compare,
     completion_bounds,
@@ -482,6 +483,25 @@ def test_the_summary_says_which_response_times_are_assumed() -> None:
     assert rows["headroom of PFC"].endswith("for these rates: 24 Gb/s as 25 Gb/s")
     for scenario in (one(gbps(100), PFC()), one(gbps(24), PFC(headroom=50.0))):
         assert "headroom of PFC" not in simulate(scenario, level="fluid").summary()
+
+
+@pytest.mark.parametrize("name", ["level", "step", "status", "steps", "disturbance", "interval", "time"])
+def test_flows_with_names_of_rows_hide_none(name: str) -> None:
+    """A flow ``level`` was shown in place of the level of the run, and the step in place of a flow ``step``."""
+
+    def of(name: str) -> Scenario:
+        flows = [Flow(name, (1, 2), NewReno()), Flow("other", (1, 2), NewReno())]
+        return Scenario("named", chain(2, rate=1000.0, delay=0.02, buffer=50), flows, duration=0.5)
+
+    def tables(scenario: Scenario) -> list[dict[str, object]]:
+        run = simulate(scenario, level="fluid")
+        results = run, ensemble(scenario, runs=2, level="fluid"), check_step(scenario)
+        return [result.summary() for result in results]
+
+    for rows, plain in zip(tables(of(name)), tables(of("a")), strict=True):
+        shown = f"{name} (flow)" if name in plain else name
+        assert list(rows) == [shown if row == "a" else row for row in plain]
+        assert "NewReno" in str(rows[shown]) or "efficiency" in str(rows[shown])
 
 
 # Known limits of the fluid: where they are stated, and that the fluid differs from packets there.

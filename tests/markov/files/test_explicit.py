@@ -211,6 +211,33 @@ def test_a_graph_goes_out_and_in() -> None:
         from_networkx(graph)
 
 
+@pytest.mark.parametrize(
+    ("ends", "value", "message"),
+    [
+        ("ab", "3/s", "the edge 'a' to 'b': rate = '3/s': must be a finite number >= 0"),
+        ("ab", -3.0, "the edge 'a' to 'b': rate = -3: must be a finite number >= 0"),
+        ("ab", math.nan, "the edge 'a' to 'b': rate = nan: must be a finite number >= 0"),
+        ("aa", math.inf, "the edge 'a' to 'a': rate = inf: must be a finite number"),
+        ("aa", -5.0, "the edge 'a' to itself: rate = -5: must be >= 0, or -2 as on the diagonal of a generator"),
+    ],
+)
+def test_an_edge_with_a_bad_rate_is_named(ends: str, value: Any, message: str) -> None:
+    graph = nx.DiGraph()
+    graph.add_edge("a", "b", rate=2.0)
+    graph.add_edge("b", "a", rate=1.0)
+    graph.add_edge(*ends, rate=value)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        from_networkx(graph)
+
+
+@pytest.mark.parametrize("loop", [0.0, 5.0, -2.0])
+def test_an_edge_to_itself_changes_nothing(loop: float) -> None:
+    graph = nx.DiGraph()
+    graph.add_edge("a", "b", rate=2.0)
+    graph.add_edge("a", "a", rate=loop)
+    assert from_networkx(graph).Q.toarray().tolist() == [[-2.0, 2.0], [0.0, 0.0]]
+
+
 def files(folder: Path, **texts: str) -> Path:
     """Write files of one name by their endings; return that of the transitions, or the only one."""
     for ending, text in texts.items():

@@ -833,6 +833,7 @@ PACKAGE = 'xmlns:{0}="http://www.sbml.org/sbml/level3/version1/{0}/version1" {0}
         ('name="x"', 'conversionFactor="mu"', "line 9: species 'X': attribute 'conversionFactor'"),
         ('substanceUnits="item"', 'substanceUnits="mole"', "model, substanceUnits: the unit 'mole'"),
         ('timeUnits="second"', 'timeUnits="hour"', "timeUnits: the unit 'hour' is not read: must be second"),
+        ("<listOfUnitDefinitions>", '<listOfUnitDefinitions><unitDefinition id="second"><listOfUnits><unit kind="second" multiplier="3600"/></listOfUnits></unitDefinition>', r"timeUnits: the unit 'second' \(kind=second multiplier=3600\) is not read"),
         ('scale="0"', 'scale="3"', "species 'X', substanceUnits: the unit 'molecules' .*scale=3"),
         ('kind="item"', 'kind="mole"', "the unit 'molecules'.*kind=mole"),
         ('<species id="B"', '<species id="X"', "species 'X': a species has the same id"),
@@ -959,7 +960,8 @@ def test_files_that_agree_with_themselves_are_read(read: Any, old: str, new: str
         ('id="ml"', 'id="volume"/><unitDefinition id="ml"', None),
         ('size="2"', 'spatialDimensions="0"', "species 'X': initialConcentration: compartment 'c' has 0 dimensions"),
         ('size="2"', 'spatialDimensions=" 0 "', "species 'X': initialConcentration: compartment 'c' has 0 dimensions"),
-        ('size="2"', 'size="2" spatialDimensions=" 0 "', "compartment 'c': size = '2': must be > 0, and is not given"),
+        ('size="2"', 'size="2" spatialDimensions=" 0 "', "compartment 'c': size = '2': a compartment of 0 dimensions has no size: remove it"),
+        ('size="2"', 'size="0"', "compartment 'c': size = '0': must be > 0"),
         ('<species id="X"', '<species id="X" constant="true"', "reaction 'death': 'X' is constant without boundaryCondition"),
     ],
 )  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from markov import MM1K, passage, read_jani, read_prism, stationary, transient
+from markov import MM1K, passage, read_explicit, read_jani, read_prism, stationary, transient, write_explicit
 from markov.errors import FileError
 from markov.files import FileModel
 from markov.files.chains import FileChain, ListedStates
@@ -78,6 +78,36 @@ def test_labels_and_rewards_are_measures(tmp_path: Path) -> None:
     # on for 1 s, off for 1/2 s: each of three classes alike
     assert answer["lit"] == pytest.approx(2 / 9, rel=1e-14)
     assert answer["reward 1"] == pytest.approx(3 * 2 / 3 + 10 * 2 / 3, rel=1e-14)
+
+
+def test_a_label_and_a_reward_of_one_name_are_two_measures(tmp_path: Path) -> None:
+    """PRISM has names of labels and of reward structures; the reward was taken for both, as a set of states too."""
+    text = """ctmc
+    module machine x : [0..1] init 1; [] x = 1 -> 2 : (x' = 0); [] x = 0 -> 6 : (x' = 1); endmodule
+    label "up" = x = 1;
+    rewards "up" x = 0 : 1; endrewards
+    """
+    model = model_of(tmp_path, text)
+    write_explicit(model, tmp_path / "machine.umb")
+    again = read_explicit(tmp_path / "machine.umb")
+    for read in (model, again):
+        answer = stationary(read)
+        assert answer["up"] == answer.probability("up") == 0.75
+        assert answer['R{"up"}'] == read.property('R{"up"}=? [ S ]').value == 0.25
+        assert answer.bound("up").value + answer.bound('R{"up"}').value == 1.0
+        assert transient(read, [0.0])["up"].tolist() == [1.0]
+    assert passage(model, to="up", start={"x": 0}).mean == pytest.approx(1 / 6, rel=1e-14)
+
+
+def test_a_label_and_a_reward_of_one_name_are_two_measures_of_infinitely_many_states(tmp_path: Path) -> None:
+    text = """ctmc
+    module queue n : int; [] true -> 1 : (n' = n + 1); [] n > 0 -> 2 : (n' = n - 1); endmodule
+    label "n" = n = 0;
+    rewards "n" true : n; endrewards
+    """
+    answer = stationary(model_of(tmp_path, text))
+    assert answer.bound("n").value == pytest.approx(0.5, rel=1e-12)
+    assert answer.bound('R{"n"}').value == pytest.approx(1.0, rel=1e-12)
 
 
 def test_states_of_another_order_have_their_own_labels(queue: Any) -> None:

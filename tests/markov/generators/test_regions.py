@@ -189,8 +189,8 @@ def test_infinitely_many_states_that_cannot_be_followed_are_refused_with_the_rea
     [
         (1, 1.0, r"State\(n=3999\) -> State\(n=4000\) at rate 1.0: the target is outside the sp"),
         (0.5, 1.0, r"State\(n=\d+\) -> State\(n=\d+.5\) at rate 1.0: the target is outside"),
-        (0, -1.0, r"State\(n=\d+\) -> State\(n=\d+\) at rate -1.0: a rate must be finite"),
-        (0, np.nan, r"State\(n=\d+\) -> State\(n=\d+\) at rate nan: a rate must be finite"),
+        (0, -1.0, r"State\(n=\d+\) -> State\(n=\d+\) at rate -1.0: a rate must be a finite number"),
+        (0, np.nan, r"State\(n=\d+\) -> State\(n=\d+\) at rate nan: a rate must be a finite number"),
         (-1, 1e308, r"State\(n=\d+\): the sum of the rates overflows"),
     ],
 )

@@ -251,6 +251,12 @@ def test_bad_input_is_named():
         estimate(model, 3, ["arrival"])
     with pytest.raises(ValueError, match="has no parameters"):
         estimate([[-1.0, 1.0], [1.0, -1.0]], seen, ["a"])
+    with pytest.raises(ValueError, match=r"^times\[2\] = 0: must be later than the one before, 1; another subject is"):
+        Panel([0.0, 1.0, 0.0], [0, 1, 0])
+    with pytest.raises(ValueError, match=r"^times\[1\] = 1: must be later than the one before, 1;"):
+        ObservedPath([1.0, 1.0], [0, 1], end=2.0)
+    with pytest.raises(ValueError, match=r"^times = .*\[\].*: must be a list of times, at least one"):
+        ObservedPath([], [], end=2.0)
     with pytest.raises(ValueError, match=r"jumps in 1e\+07 s"):
         estimate(model, Panel([0.0, 1e7], [0, 1]), ["arrival"])
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from hopflow import Status
+from hopflow import Status, compare
 from markov import (
     GTH,
     MM1K,
     JacksonTandem,
     Multilevel,
+    ObservedPath,
     PauseTandem,
     SparseLU,
+    best,
+    estimate,
     explore,
     passage,
     quasi_stationary,
@@ -158,6 +162,91 @@ def test_a_summary_has_the_scalar_measures_and_the_cost():
     assert "mean_queue" not in about  # one number per queue: in the dataset
     assert about["residual"] == f"{answer.residual:.1e}"
     assert about["memory"] == f"{answer.memory / 1e6:.3g} MB"
+
+
+def queue_with(*measures: str) -> Any:
+    """Return a queue with its length as several rewards, 1 at most rate 1 for 1 s: 1/2 on average."""
+
+    def rules(n: int, q: Any) -> Any:
+        yield 1 - n, q.rate
+
+    return explore(rules, start=0, params={"rate": 1.0}, rewards=lambda n: dict.fromkeys(measures, n))
+
+
+@pytest.mark.parametrize("name", ["status", "chain", "states", "time", "memory", "method", "error bound (TV)"])
+def test_a_measure_with_the_name_of_a_row_has_a_row_of_its_own(name: str) -> None:
+    """A reward ``time`` was shown as the wall time, and a reward ``status`` as the status."""
+    answer, plain = stationary(queue_with(name)), stationary(queue_with("length")).summary()
+    rows_of = answer.summary()
+    assert rows_of.pop(f"{name} (measure)") == "0.5"
+    assert list(rows_of) == [row for row in plain if row != "length"]
+    assert rows_of["status"] == "converged"
+    assert answer[name] == 0.5
+
+
+def test_measures_are_shown_whatever_their_names_begin_with() -> None:
+    """Rows on the computation were folded by the beginning of their names, and so were measures."""
+    answer = stationary(queue_with("time", "time_in_system", "method", "levels", "length"))
+    folded = answer.folded(answer.summary())
+    assert {"time", "method", "transitions"} <= set(folded)
+    assert not {name for name in folded if "measure" in name or name in ("time_in_system", "levels", "length")}
+
+
+@pytest.mark.parametrize("name", ["n", "pi"])
+def test_a_data_set_has_components_and_measures_of_one_name(name: str) -> None:
+    def rules(s: Any, q: Any) -> Any:
+        yield s._replace(**{name: 1 - s[0]}), 1.0
+
+    answer = stationary(explore(rules, start={name: 0}, rewards=lambda s: {name: 3.0 * s[0]}))
+    data = answer.to_xarray()
+    component = {"n": "n", "pi": "pi (component)"}[name]
+    assert data.pi.dims == (component,)
+    assert data.pi.values.tolist() == [0.5, 0.5]
+    assert data[component].values.tolist() == [0, 1]
+    assert float(data[f"{name} (measure)"]) == answer[name] == 1.5
+    assert answer.to_pandas()[f"{name} (measure)"].tolist() == [1.5, 1.5]
+
+
+def test_measures_and_components_called_time_remain_beside_the_times() -> None:
+    def rules(s: Any, q: Any) -> Any:
+        yield s._replace(time=1 - s.time), 1.0
+
+    machine = explore(rules, start={"time": 0}, rewards=lambda s: {"time": s.time})
+    answer = transient(machine, [0.0, 1.0])
+    mean = 0.5 - 0.5 * np.exp(-2.0)
+    np.testing.assert_allclose(answer.measures["time (measure)"], [0.0, mean], rtol=1e-12)
+    np.testing.assert_allclose(answer.accumulated["time (measure)"], [0.0, 0.5 - 0.5 * mean], rtol=1e-9)
+    assert answer.probabilities["time (component)"].values.tolist() == [0, 1]
+    for data in (answer.measures, answer.accumulated, answer.probabilities):
+        assert data.time.values.tolist() == [0.0, 1.0]
+
+
+def test_tables_beside_each_other_show_measures_called_like_their_rows() -> None:
+    columns = compare(one=stationary(queue_with("method")), other=stationary(queue_with("chain", "method")))
+    assert columns.summary()["method (measure)"]["one"].startswith("0.5")
+    assert columns.summary()["method"]["one"].startswith("GTH")
+    pair = compare(one=stationary(queue_with("chain")), other=stationary(queue_with("chain")))
+    assert pair.to_xarray()["chain (measure)"].values.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("name", ["certain", "lower", "allowed", "values tried", "rate"])
+def test_the_best_value_is_shown_of_a_measure_with_any_name(name: str) -> None:
+    found = best(queue_with(name), "rate", among=[1.0, 2.0], maximize=name)
+    assert found.summary()[f"{name} (measure)"].startswith("0.5 +- ")
+    assert found.summary()["rate"] == found.value
+    assert found.summary()["certain"] is False  # both are as good
+    assert found.table.allowed.values.tolist() == [True, True]
+    assert len(found.plot().lines) == 3
+
+
+def test_estimates_are_shown_of_parameters_with_the_names_of_rows() -> None:
+    def rules(n: int, q: Any) -> Any:
+        yield 1 - n, q.status
+
+    seen = ObservedPath([0.0, 1.0, 2.0], [0, 1, 0], end=4.0)
+    found = estimate(explore(rules, start=0, params={"status": 1.0}), seen, ["status"])
+    assert found.summary()["status"] == "converged"
+    assert found.summary()["status (parameter)"].startswith("0.5,")
 
 
 def test_a_chain_without_a_throughput_says_so():

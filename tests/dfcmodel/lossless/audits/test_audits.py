@@ -117,6 +117,15 @@ def test_a_rate_without_a_standard_is_judged_by_its_cable_only() -> None:
     )
 
 
+def test_skipped_profiles_with_names_of_rows_hide_none() -> None:
+    """Profiles of one name are all shown, and none in place of the source or of the number of rows."""
+    skipped = (("rows", "no xoff"), ("table", "no xoff"), ("lossy", "no xoff"), ("lossy", "of egress"))
+    shown = audit_headroom(BufferTable((BufferRow(400e9, 300.0, 600_000),), "switch.json", skipped)).summary()
+    assert (shown["table"], shown["rows"]) == ("switch.json", 1)
+    texts = [shown[name] for name in ("rows (skipped)", "table (skipped)", "lossy", "lossy (skipped)")]
+    assert texts == ["skipped: no xoff"] * 3 + ["skipped: of egress"]
+
+
 # The law of a table.
 
 
