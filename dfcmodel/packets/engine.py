@@ -588,7 +588,8 @@ class Records:
         self.counts_bytes = plan.cells > 0
         shape = (S + 1, P) if self.counts_bytes.any() else (1, 1)
         self.queued_bytes, self.peak_bytes = np.zeros(shape), np.zeros(shape[1])
-        self.shares_host = plan.shares_access
+        first = plan.forward.first
+        self.shares_host = plan.at_senders[first] & (first >= len(plan.scenario.links))  # an interface that is no link
         self.at_hosts = np.zeros((S + 1, F) if self.shares_host.any() else (1, 1), dtype=np.int32)
         self.peak, self.drops = np.zeros(P, dtype=np.int64), np.zeros(P, dtype=np.int64)
         self.waited = all_of(0.0, (H,))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import operator
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -10,7 +11,6 @@ import numpy as np
 
 from dfcmodel.network.links import Routes, distinct, places_of, present, queue_room
 from dfcmodel.network.queueing.backpressure import BFC
-from dfcmodel.network.queueing.buffers import cell_bytes
 from dfcmodel.network.queueing.class_pauses import ByClass
 from dfcmodel.network.queueing.coupled import DualPI2
 from dfcmodel.network.queueing.disciplines import (
@@ -105,15 +105,6 @@ class Port(NamedTuple):
         """``source->target``, as of a link."""
         return f"{self.source}->{self.target}"
 
-    @property
-    def has_lanes(self) -> bool:
-        """Whether its discipline chooses among queued packets at the start of each transmission."""
-        return has_lanes(self.discipline)
-
-    def size_in_queue(self, size: float) -> float:
-        """Return the bytes that a packet of ``size`` bytes takes in the queue: whole cells of a buffer in bytes."""
-        return cell_bytes(size, self.cell) if self.cell else size
-
 
 def _interface(discipline: Discipline) -> Interface:
     """Return the interface, as a discipline, of a host whose first link has this discipline."""
@@ -148,6 +139,8 @@ class Ports(Sequence[Port]):
         A port of each kind of link, then each port that is not a link.
     kind
         Index in ``examples`` for each port, shape (P,).
+    disciplines, discipline_of
+        The distinct disciplines, and the index among them of each port's discipline, shape (P,).
     link
         Index of the link of each port, -1 for mirrors and access links, shape (P,); read-only.
     derived
@@ -175,6 +168,16 @@ class Ports(Sequence[Port]):
         count = len(self._added)
         self.examples = (*kinds, *self._added)
         self.kind = np.append(self._kind_of, len(kinds) + np.arange(count))
+        index: dict[Any, int] = {}
+        self.disciplines: list[Discipline] = []
+        by_example = []
+        for rule in map(operator.attrgetter("discipline"), self.examples):
+            key = rule if type(rule) is FIFO else id(rule)  # each access link has a FIFO of its own
+            if key not in index:
+                index[key] = len(self.disciplines)
+                self.disciplines.append(rule)
+            by_example.append(index[key])
+        self.discipline_of: Integers = np.array(by_example).take(self.kind)
         self.link = np.append(np.arange(len(links)), np.full(count, -1))
         self.link.flags.writeable = False
         is_small = len(self.forward.places) <= MAX_SHARED_HOPS
@@ -203,13 +206,9 @@ class Ports(Sequence[Port]):
             port = self._made[n] = self._kinds[self._kind_of[n]]._replace(source=source, target=target, link=n)
         return port
 
-    def column(self, value: Callable[[Port], Any]) -> NDArray[Any]:
-        """Return ``value`` applied to each port, (P, ...), with one call per kind; it must not depend on the ends."""
-        return self.take([value(port) for port in self.examples])
-
-    def take(self, values: Sequence[Any]) -> NDArray[Any]:
-        """Return the values of the ports, (P, ...), from one value per port in ``examples``."""
-        return np.asarray(values).take(self.kind, axis=0)
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a number of each port by the name of its attribute in `Port`, (P,)."""
+        return np.array(list(map(operator.attrgetter(name), self.examples))).take(self.kind)
 
     def _port_of(self, link: Link, is_host: bool) -> Port:
         """Return a link's port, without its index; with ``is_host`` as the interface of a host."""

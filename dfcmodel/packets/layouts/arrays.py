@@ -204,7 +204,7 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
         arrays.update(lay_out_elements(plan, port_rows, len(hop)))
     if plan.scenario.table.waits.any():
         arrays.update(lay_out_followers(plan))
-    if plan.choices or any(plan.outages) or plan.spraying is not None:
+    if plan.choices or plan.outages or plan.spraying is not None:
         arrays.update(lay_out_routing(plan, arrays))
     if plan.watchdogs or plan.routing:
         arrays.update(lay_out_watchdogs(plan, arrays))

@@ -359,7 +359,7 @@ def lay_out_ports(
     spans = np.where(plan.cells > 0, 2, 1) * sizes  # behind the times the bytes of packets
     ring = np.cumsum(spans) - spans
     effects = LOSES * (plan.losses > 0.0) + REPEATS * (plan.errors > 0.0)
-    effects[[p for p, times in enumerate(plan.outages) if times]] |= FAILS
+    effects[list(plan.outages)] |= FAILS
     for name, values in (("room", plan.rooms), ("effects", effects),
                          ("delay", plan.delays), ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms),
                          ("unit", plan.data_bytes_in_queue)):  # fmt: skip
@@ -604,7 +604,7 @@ def lay_out_feedback(clocks: list[Clock], plan: PacketPlan, port_rows: NDArray[A
 
 def _lane(plan: PacketPlan, port_rows: NDArray[Any], p: int, key: tuple[int, bool]) -> int:
     """Return the lane at port p of packets, or ACKs, of a flow, key = (flow, is ACK)."""
-    return int(port_rows["lane"][p]) + plan.flows_at(p).index(key)
+    return int(port_rows["lane"][p]) + plan.flows_at[p].index(key)
 
 
 def clocks_of(clocks: list[Clock]) -> list[Event]:
