@@ -837,8 +837,9 @@ class PacketPlan:
     def counting_port(self) -> Integers:
         """First of the ports that count packets of an ingress together with each port, (P,); its row has the counts."""
         first = np.arange(len(self.ports))
-        for p, ports in self.scenario.count_groups.items():
-            first[p] = ports[0]
+        if self.has_discipline(ByClass):
+            for p, ports in self.scenario.count_groups.items():
+                first[p] = ports[0]
         return first
 
     @shared

@@ -157,12 +157,23 @@ class Ports(Sequence[Port]):
         links = scenario.link_table
         self._links, self._packet_size = links, scenario.packet_size
         self._is_ns2, self._ack_transmission = method.is_ns2, method.ack_transmission
-        kinds = [self._port_of(link, is_host) for is_host in (False, True) for link in links.kinds]
+        kinds: list[Port] = []
+        for is_host in (False, True) if scenario.is_interface.any() else (False,):
+            for link in links.kinds:
+                room, cell = self._room(link, link.discipline)
+                bits, rule = bits_of(link.rate, self._packet_size), link.discipline
+                if is_host:
+                    room, rule, cell = UNBOUNDED, _interface(rule), 0
+                kinds.append(Port(link.source, link.target, bits, link.delay, room, rule, cell=cell))
         self._kinds, self._kind_of = kinds, links.kind_of + len(links.kinds) * scenario.is_interface
         self._made: list[Port | None] = [None] * len(links)
         self._added: list[Port] = []
         self._added_at: dict[tuple[Hashable, Hashable], int] = {}
-        self._opposite = self._opposite_links()
+        # The link in the opposite direction of each link, for ACKs, (L,); -1: none, or ACKs take no time.
+        self._opposite: Integers = np.full(len(links), -1)
+        if self._ack_transmission:
+            pairs = links.source * len(links.nodes) + links.target
+            self._opposite = places_of(pairs, links.target * len(links.nodes) + links.source)
         self.forward = self._forward_routes(scenario, receives_acks)
         self.backward = self._backward_routes(receives_acks)
         count = len(self._added)
@@ -210,14 +221,6 @@ class Ports(Sequence[Port]):
         """Return a number of each port by the name of its attribute in `Port`, (P,)."""
         return np.array(list(map(operator.attrgetter(name), self.examples))).take(self.kind)
 
-    def _port_of(self, link: Link, is_host: bool) -> Port:
-        """Return a link's port, without its index; with ``is_host`` as the interface of a host."""
-        room, cell = self._room(link, link.discipline)
-        bits, rule = bits_of(link.rate, self._packet_size), link.discipline
-        if is_host:
-            return Port(link.source, link.target, bits, link.delay, UNBOUNDED, _interface(rule))
-        return Port(link.source, link.target, bits, link.delay, room, rule, cell=cell)
-
     def _room(self, link: Link, discipline: Discipline) -> tuple[int, int]:
         """Return a queue's capacity at a link and the bytes of a cell: packets and 0, or bytes and at least 1.
 
@@ -228,15 +231,6 @@ class Ports(Sequence[Port]):
             msg = f"must be above a packet of {self._packet_size:g} B, as ns-2's queues"
             raise ValueError(f"buffer of link {link.name} = {link.buffer!r}: {msg}")
         return room - 1 if self._is_ns2 and type(discipline) is FIFO else room, cell
-
-    def _opposite_links(self) -> Integers:
-        """Return the link in the opposite direction, for ACKs, of each link, (L,); -1: none, or ACKs take no time."""
-        links = self._links
-        if not self._ack_transmission:
-            return np.full(len(links), -1)
-        pairs = links.source * len(links.nodes) + links.target
-        reversed_pairs = links.target * len(links.nodes) + links.source
-        return places_of(pairs, reversed_pairs)
 
     def _add(self, port: Port) -> int:
         """Add a port that is no link, and return its index."""
@@ -268,7 +262,16 @@ class Ports(Sequence[Port]):
             adds_ports |= receives_acks & one_way
         flows = np.empty(0, dtype=np.int64)
         if adds_ports.any():
-            flows = self._first_users(routes, receives_acks, at_once, shares_interface)
+            # Flows that may need a port that no earlier flow has needed: those with an access link of their own, the
+            # first flow of each interface and its first with ACKs, and the first flow with ACKs over each link.
+            count = len(self._links)
+            chosen = [np.flatnonzero(~at_once & ~shares_interface)]
+            for is_user in (shares_interface, shares_interface & receives_acks):
+                users = np.flatnonzero(is_user)
+                chosen.append(users[distinct(routes.first[users], count)[1]])
+            hops = np.flatnonzero(receives_acks[routes.flow])
+            chosen.append(routes.flow[hops[distinct(routes.places[hops], count)[1]]])
+            flows = present(np.concatenate(chosen), len(routes))
         for f in flows[adds_ports[flows]].tolist():
             path = list(routes[f])
             n = path[0]
@@ -296,27 +299,6 @@ class Ports(Sequence[Port]):
         is_link[extended.begin[has_access == 1]] = False
         extended.places[is_link], extended.places[~is_link] = routes.places, access[has_access == 1]
         return extended
-
-    def _first_users(
-        self,
-        routes: Routes,
-        receives_acks: NDArray[np.bool_],
-        at_once: NDArray[np.bool_],
-        shares_interface: NDArray[np.bool_],
-    ) -> Integers:
-        """Return the indices of the flows, ascending, that may need a port that no earlier flow has needed.
-
-        These are the flows with an access link of their own, the first flow of each interface and its first with ACKs,
-        and the first flow with ACKs over each link.
-        """
-        count = len(self._links)
-        chosen = [np.flatnonzero(~at_once & ~shares_interface)]
-        for users in (shares_interface, shares_interface & receives_acks):
-            flows = np.flatnonzero(users)
-            chosen.append(flows[distinct(routes.first[flows], count)[1]])
-        hops = np.flatnonzero(receives_acks[routes.flow])
-        chosen.append(routes.flow[hops[distinct(routes.places[hops], count)[1]]])
-        return present(np.concatenate(chosen), len(routes))
 
     def _backward_routes(self, receives_acks: NDArray[np.bool_]) -> Routes:
         """Return the ports on the path of each flow's ACKs; empty for flows without ACKs."""
