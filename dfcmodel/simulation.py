@@ -253,7 +253,7 @@ def _is_short(scenario: Scenario, method: Fluid | Packets, duration: float) -> b
     """
     if isinstance(method, Fluid):
         return duration / method.step_of(scenario) * len(scenario.table) <= SHORT_STEPS
-    rates = float(scenario.by_link(lambda link: link.rate).sum())
+    rates = float(scenario.link_table.rates.sum())
     if not scenario.table.of_kind(WindowRule, RateRule).all():
         rates += len(scenario.link_table) * float(np.nansum(scenario.table.each("source", source_rate)))
     return rates * duration <= SHORT_PACKETS

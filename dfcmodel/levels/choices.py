@@ -399,7 +399,7 @@ def _flows_under_way(scenario: Scenario, packets: Floats) -> float:
     roots = ~table.waits
     if not roots.any():
         return 1.0
-    line_rates = scenario.by_link(lambda link: link.rate)[scenario.routes.first]
+    line_rates = scenario.link_table.rates[scenario.routes.first]
     times = (packets / line_rates + scenario.base_rtts())[roots]
     span = np.ptp(table.numbers("start")[roots]) + times.max()
     return max(1.0, float(times.sum() / span))
