@@ -557,17 +557,17 @@ def _delay_traces(scenario: Scenario) -> list[DelayTrace]:
 def _set_rates_and_buffers(plan: FluidPlan, delayed: set[int]) -> None:
     """Write rates, buffers and common lags to the records; ``delayed`` queues have varying lags."""
     scenario, h, L = plan.scenario, plan.step, len(plan.order)
-    links, queues = plan.network.links, plan.network.queues
-    links["rate"] = links["pace"] = round_down([link.rate * h for link in plan.links], plan.quantum)
+    links, queues, kernel_links = plan.network.links, plan.network.queues, plan.links
+    links["rate"] = links["pace"] = round_down([link.rate * h for link in kernel_links], plan.quantum)
     links["limit"] = np.inf
     links["limit"][:L] = round_down([scenario.room_of(n) for n in plan.order], plan.quantum)
-    links["shared"] = [link.shared for link in plan.links]
+    links["shared"] = [link.shared for link in kernel_links]
     links["per_buffer"] = np.where(links["shared"], links["end"] - links["first"], 1)
     links["first_pooled"], links["manager"] = links["first_band"], -1
     paces = round_down(scenario.link_table.rates[scenario.routes.first] * h, plan.quantum)
     queues["service"][: len(paces)] = np.where(scenario.at_once, np.inf, paces)
     queues["peak"] = np.inf
-    for i, link in enumerate(plan.links):
+    for i, link in enumerate(kernel_links):
         members = plan.queues_at(i)
         rows = queues[members]
         lags = set(zip(rows["lag"].tolist(), rows["weight"].tolist(), strict=True))

@@ -368,7 +368,7 @@ def _is_lossless_fabric(scenario: Scenario) -> bool:
     """Return whether all flows begin at interfaces of hosts, and all links, two or more on a path, are under `PFC`."""
     if scenario.routes.counts.max() < 2:
         return False  # one queue was measured
-    is_pfc = all(type(rule) is PFC for rule in _disciplines(scenario))
+    is_pfc = set(map(type, _disciplines(scenario))) == {PFC}
     return is_pfc and bool(scenario.is_interface[scenario.routes.first].all())
 
 
@@ -445,7 +445,7 @@ def not_measured(scenario: Scenario) -> str:
     """
     table = scenario.table
     are_endless = np.all((table.numbers("idle") == np.inf) & (table.numbers("stop") == np.inf))
-    are_regular = all(arrival is None for arrival in table.columns["arrivals"].values)
+    are_regular = not table.given("arrivals").any()
     are_measured = np.all(table.of_kind(*MEASURED_RULES))
     if not (are_endless and are_regular and are_measured and discipline_name(scenario)):
         return "its error was measured for AIMD, Reno or NewReno under FIFO, DFC or PFC only"
