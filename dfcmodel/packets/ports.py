@@ -262,16 +262,7 @@ class Ports(Sequence[Port]):
             adds_ports |= receives_acks & one_way
         flows = np.empty(0, dtype=np.int64)
         if adds_ports.any():
-            # Flows that may need a port that no earlier flow has needed: those with an access link of their own, the
-            # first flow of each interface and its first with ACKs, and the first flow with ACKs over each link.
-            count = len(self._links)
-            chosen = [np.flatnonzero(~at_once & ~shares_interface)]
-            for is_user in (shares_interface, shares_interface & receives_acks):
-                users = np.flatnonzero(is_user)
-                chosen.append(users[distinct(routes.first[users], count)[1]])
-            hops = np.flatnonzero(receives_acks[routes.flow])
-            chosen.append(routes.flow[hops[distinct(routes.places[hops], count)[1]]])
-            flows = present(np.concatenate(chosen), len(routes))
+            flows = self._first_users(routes, receives_acks, at_once, shares_interface)
         for f in flows[adds_ports[flows]].tolist():
             path = list(routes[f])
             n = path[0]
@@ -299,6 +290,27 @@ class Ports(Sequence[Port]):
         is_link[extended.begin[has_access == 1]] = False
         extended.places[is_link], extended.places[~is_link] = routes.places, access[has_access == 1]
         return extended
+
+    def _first_users(
+        self,
+        routes: Routes,
+        receives_acks: NDArray[np.bool_],
+        at_once: NDArray[np.bool_],
+        shares_interface: NDArray[np.bool_],
+    ) -> Integers:
+        """Return the indices of the flows, ascending, that may need a port that no earlier flow has needed.
+
+        These are the flows with an access link of their own, the first flow of each interface and its first with ACKs,
+        and the first flow with ACKs over each link.
+        """
+        count = len(self._links)
+        chosen = [np.flatnonzero(~at_once & ~shares_interface)]
+        for users in (shares_interface, shares_interface & receives_acks):
+            flows = np.flatnonzero(users)
+            chosen.append(flows[distinct(routes.first[flows], count)[1]])
+        hops = np.flatnonzero(receives_acks[routes.flow])
+        chosen.append(routes.flow[hops[distinct(routes.places[hops], count)[1]]])
+        return present(np.concatenate(chosen), len(routes))
 
     def _backward_routes(self, receives_acks: NDArray[np.bool_]) -> Routes:
         """Return the ports on the path of each flow's ACKs; empty for flows without ACKs."""
