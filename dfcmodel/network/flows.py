@@ -317,9 +317,8 @@ class Flow(Described):
         handshake: object = unwrap_scalar(self.handshake)
         object.__setattr__(self, "handshake", SYN_WITH_DATA if isinstance(handshake, str) else bool(handshake))
         if self.handshake and not isinstance(self.source, WindowRule):
-            raise ValueError(
-                f"handshake {of} = {self.handshake!r}: must be False for {self.source!r}: it has no window"
-            )
+            msg = f"must be False for {self.source!r}: it has no window"
+            raise ValueError(f"handshake {of} = {self.handshake!r}: {msg}")
         if self.receiver is not None or isinstance(self.source, Credited):
             _check_receiver(self, of)
         if self.arrivals is not None:

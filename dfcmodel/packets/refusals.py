@@ -95,7 +95,9 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
     if method.count_smoothing > 0.0 and not any(link.discipline.diffuses for link in scenario.link_table.kinds):
         msg = "must be 0 where no link has DFC, whose law alone reads it"
         raise ValueError(f"count_smoothing = {method.count_smoothing:g}: {msg}")
-    checked, pausing, has_laws = set(), set(), False  # disciplines that links share, what they pause, and their kind
+    checked = set()  # disciplines that links share
+    pausing = set()  # units that they pause
+    has_laws = False
     for link in scenario.link_table.kinds:
         rule, buffer = link.discipline, link.buffer
         if not isinstance(buffer, (ByteBuffer, PacketUnits)) and buffer != int(buffer):

@@ -475,9 +475,9 @@ def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) 
     has = plan.with_lanes & ~plan.at_senders
     if not has.any():
         return empty_lanes(1)
-    kinds = len(LANE_KINDS)  # of other disciplines
+    # Index in `LANE_KINDS` of each port's discipline, (P,); the number of kinds for others.
     by: Integers = plan.by_discipline(
-        lambda rule: next((n for n, kind in enumerate(LANE_KINDS) if isinstance(rule, kind)), kinds)
+        lambda rule: next((n for n, kind in enumerate(LANE_KINDS) if isinstance(rule, kind)), len(LANE_KINDS))
     )
     chosen = np.flatnonzero(has[plan.hops.port])
     port, flow = plan.hops.port[chosen], plan.hops.flow[chosen]
