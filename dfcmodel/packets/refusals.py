@@ -103,10 +103,10 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         if not isinstance(buffer, (ByteBuffer, PacketUnits)) and buffer != int(buffer):
             hint = f"write buffer={int(buffer)}, or its bytes: ByteBuffer(...)"
             raise ValueError(f"buffer of link {link.name} = {buffer:g}: must be whole packets at packet level; {hint}")
-        key = (rule if type(rule) is FIFO else id(rule), link.shared)
-        if key in checked:
+        shared_rule = (rule if type(rule) is FIFO else id(rule), link.shared)
+        if shared_rule in checked:
             continue
-        checked.add(key)
+        checked.add(shared_rule)
         if "packets" not in rule.levels:
             refuse_discipline(link, "packets")
         if not link.shared:
