@@ -665,7 +665,7 @@ class PacketPlan:
     @shared
     def rooms(self) -> Integers:
         """Capacity of each port's queue, (P,): packets, or bytes at ports with cells (`cells`); 2**40 if unlimited."""
-        return np.minimum(self.ports.column("room"), UNBOUNDED)
+        return np.asarray(np.minimum(self.ports.column("room"), UNBOUNDED))
 
     @shared
     def cells(self) -> Integers:
