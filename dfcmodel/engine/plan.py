@@ -243,8 +243,8 @@ def compile_scenario(
     h = fluid.step_of(scenario)
     delays = [_delay_in_steps(link, h) for link in scenario.links]
     # Store-and-forward adds half the transmission time of a packet to a link's delay, without DFC.
-    kept = not fluid.store_and_forward
-    halves = [0.0 if kept or link.discipline.diffuses else 0.5 / link.rate / h for link in scenario.links]
+    is_added = fluid.store_and_forward
+    halves = [0.5 / link.rate / h if is_added and not link.discipline.diffuses else 0.0 for link in scenario.links]
     check_disciplines(scenario)
     plan = _number_queues(scenario, fluid, h, finest_quantum(scenario, end), (delays, halves))
     flows, links = plan.network.flows, plan.network.links
