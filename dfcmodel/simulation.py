@@ -180,7 +180,11 @@ def simulate(
     if chosen.max_cpu_time is not None or not _is_short(scenario, chosen, end):
         check_cost(scenario, chosen, end)
     try:
-        return _simulate(scenario, chosen, times, seed)
+        if isinstance(chosen, Packets):
+            return _simulate_packets(scenario, chosen, times, seed)
+        if chosen.accuracy is not None:
+            return _refine_to_accuracy(scenario, chosen, chosen.accuracy, times, seed)
+        return _simulate_fluid(scenario, chosen, times, seed)
     except ValueError as error:
         check_other_level(scenario, chosen, error)
         raise
@@ -253,24 +257,10 @@ def _is_short(scenario: Scenario, method: Fluid | Packets, duration: float) -> b
     """
     if isinstance(method, Fluid):
         return duration / method.step_of(scenario) * len(scenario.table) <= SHORT_STEPS
-    rates = float(scenario.by_link(lambda link: link.rate).sum())
+    rates = float(scenario.link_table.rates.sum())
     if not scenario.table.of_kind(WindowRule, RateRule).all():
         rates += len(scenario.link_table) * float(np.nansum(scenario.table.each("source", source_rate)))
     return rates * duration <= SHORT_PACKETS
-
-
-def _simulate(
-    scenario: Scenario,
-    method: Fluid | Packets,
-    times: _Times,
-    seed: np.random.Generator | int | None,
-) -> Trajectory:
-    """Simulate a scenario with validated arguments at the level of ``method``, and return the run."""
-    if isinstance(method, Packets):
-        return _simulate_packets(scenario, method, times, seed)
-    if method.accuracy is not None:
-        return _refine_to_accuracy(scenario, method, method.accuracy, times, seed)
-    return _simulate_fluid(scenario, method, times, seed)
 
 
 def _refine_to_accuracy(

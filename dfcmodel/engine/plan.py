@@ -242,7 +242,9 @@ def compile_scenario(
     end = scenario.duration if duration is None else duration
     h = fluid.step_of(scenario)
     delays = [_delay_in_steps(link, h) for link in scenario.links]
-    halves = [_half_transmission_time(link, fluid) / h for link in scenario.links]
+    # Store-and-forward adds half the transmission time of a packet to a link's delay, without DFC.
+    is_added = fluid.store_and_forward
+    halves = [0.5 / link.rate / h if is_added and not link.discipline.diffuses else 0.0 for link in scenario.links]
     check_disciplines(scenario)
     plan = _number_queues(scenario, fluid, h, finest_quantum(scenario, end), (delays, halves))
     flows, links = plan.network.flows, plan.network.links
@@ -250,7 +252,7 @@ def compile_scenario(
     _set_rates_and_buffers(plan, delayed)
     # The order of the draws from here on determines the answer to a seed.
     plan.feedback = _feedback(plan, rng)
-    plan.rules = signatures_of(rules_of(scenario.flows))
+    plan.rules = signatures_of(rules_of(scenario.table))
     if starts is None:
         starts = scenario.table.numbers("start")
     starts = starts + scenario.handshake_times()
@@ -344,16 +346,10 @@ def steps_of_delay(name: str, time: float, h: float) -> int:
     return steps
 
 
-def _half_transmission_time(link: Link, fluid: Fluid) -> float:
-    """Return the time, s, that store-and-forward adds to a link's delay, half a packet's; 0 with DFC, or if off."""
-    keeps_delay = link.discipline.diffuses or not fluid.store_and_forward
-    return 0.0 if keeps_delay else 0.5 / link.rate
-
-
 def finest_quantum(scenario: Scenario, end: float) -> float:
     """Return the smallest quantum, packets, a power of 2 >= 2^-26, with exact float64 sums in a run of ``end`` s."""
     table = scenario.table
-    first = scenario.by_link(lambda link: link.rate)[scenario.routes.first]
+    first = scenario.link_table.rates[scenario.routes.first]
     rates = table.each("source", lambda source: source.rate if isinstance(source, (CBR, OnOff)) else math.nan)
     peaks = np.where(np.isnan(rates), table.numbers("max_window") / scenario.base_rtts(), rates)
     packets = 2.0 * len(table) * np.maximum(first, np.minimum(peaks, 8 * first)) * end
@@ -561,17 +557,17 @@ def _delay_traces(scenario: Scenario) -> list[DelayTrace]:
 def _set_rates_and_buffers(plan: FluidPlan, delayed: set[int]) -> None:
     """Write rates, buffers and common lags to the records; ``delayed`` queues have varying lags."""
     scenario, h, L = plan.scenario, plan.step, len(plan.order)
-    links, queues = plan.network.links, plan.network.queues
-    links["rate"] = links["pace"] = round_down([link.rate * h for link in plan.links], plan.quantum)
+    links, queues, kernel_links = plan.network.links, plan.network.queues, plan.links
+    links["rate"] = links["pace"] = round_down([link.rate * h for link in kernel_links], plan.quantum)
     links["limit"] = np.inf
     links["limit"][:L] = round_down([scenario.room_of(n) for n in plan.order], plan.quantum)
-    links["shared"] = [link.shared for link in plan.links]
+    links["shared"] = [link.shared for link in kernel_links]
     links["per_buffer"] = np.where(links["shared"], links["end"] - links["first"], 1)
     links["first_pooled"], links["manager"] = links["first_band"], -1
-    paces = round_down(scenario.by_link(lambda link: link.rate)[scenario.routes.first] * h, plan.quantum)
+    paces = round_down(scenario.link_table.rates[scenario.routes.first] * h, plan.quantum)
     queues["service"][: len(paces)] = np.where(scenario.at_once, np.inf, paces)
     queues["peak"] = np.inf
-    for i, link in enumerate(plan.links):
+    for i, link in enumerate(kernel_links):
         members = plan.queues_at(i)
         rows = queues[members]
         lags = set(zip(rows["lag"].tolist(), rows["weight"].tolist(), strict=True))

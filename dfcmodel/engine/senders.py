@@ -93,7 +93,7 @@ def sender_records(
         The time step, s.
     """
     table = scenario.table
-    line_rates = scenario.by_link(lambda link: link.rate)[scenario.routes.first]
+    line_rates = scenario.link_table.rates[scenario.routes.first]
     buffers = [scenario.buffer_of(n) for n in range(len(scenario.links))]
     buffers_behind = np.array([sum(buffers[n] for n in route[1:]) for route in scenario.routes])
     paths = line_rates, round_trips, scenario.slowest_rates, buffers_behind

@@ -215,14 +215,14 @@ def _shortest_times(scenario: Scenario) -> Iterator[float]:
         if type(link.discipline) is not FIFO:
             yield from (scenario.links[u].delay for u in (n, *scenario.feeders(n)) if u >= 0)
     routes, size = scenario.routes, scenario.packet_size
-    slowest = routes.link_of_minimum(scenario.by_link(lambda link: link.rate))
+    slowest = routes.link_of_minimum(scenario.link_table.rates)
     emptied = scenario.by_link(lambda link: buffer_in_packets(link, size) / link.rate)
     yield float(emptied[slowest].min())
     yield float(scenario.base_rtts().min()) / DELAYS_PER_ROUND_TRIP
     inner = np.ones(len(routes.places), dtype=np.bool_)
     inner[routes.begin] = inner[routes.begin + routes.counts - 1] = False
     if inner.any():
-        yield float(scenario.by_link(lambda link: link.delay)[routes.places[inner]].min())
+        yield float(scenario.link_table.delays[routes.places[inner]].min())
 
 
 def nearest_steps(name: str, time: float, step: float) -> int:

@@ -368,7 +368,7 @@ def _is_lossless_fabric(scenario: Scenario) -> bool:
     """Return whether all flows begin at interfaces of hosts, and all links, two or more on a path, are under `PFC`."""
     if scenario.routes.counts.max() < 2:
         return False  # one queue was measured
-    is_pfc = all(type(rule) is PFC for rule in _disciplines(scenario))
+    is_pfc = set(map(type, _disciplines(scenario))) == {PFC}
     return is_pfc and bool(scenario.is_interface[scenario.routes.first].all())
 
 
@@ -399,7 +399,7 @@ def _flows_under_way(scenario: Scenario, packets: Floats) -> float:
     roots = ~table.waits
     if not roots.any():
         return 1.0
-    line_rates = scenario.by_link(lambda link: link.rate)[scenario.routes.first]
+    line_rates = scenario.link_table.rates[scenario.routes.first]
     times = (packets / line_rates + scenario.base_rtts())[roots]
     span = np.ptp(table.numbers("start")[roots]) + times.max()
     return max(1.0, float(times.sum() / span))
@@ -445,7 +445,7 @@ def not_measured(scenario: Scenario) -> str:
     """
     table = scenario.table
     are_endless = np.all((table.numbers("idle") == np.inf) & (table.numbers("stop") == np.inf))
-    are_regular = all(arrival is None for arrival in table.columns["arrivals"].values)
+    are_regular = not table.given("arrivals").any()
     are_measured = np.all(table.of_kind(*MEASURED_RULES))
     if not (are_endless and are_regular and are_measured and discipline_name(scenario)):
         return "its error was measured for AIMD, Reno or NewReno under FIFO, DFC or PFC only"

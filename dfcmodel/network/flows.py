@@ -10,8 +10,10 @@ import dataclasses
 import itertools
 import math
 import numbers
+import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
@@ -61,7 +63,6 @@ __all__ = [
     "of_kind",
     "random_starts",
     "recovery_of",
-    "rules_among",
     "rules_of",
     "window_rules",
 ]
@@ -273,8 +274,13 @@ class Flow(Described):
             raise TypeError(f"path {of} = {format_value(self.path)}: must be a list of nodes") from None
         if len(self.path) < 2:
             raise ValueError(f"path {of} = {self.path!r}: must have at least two nodes")
-        _check_ttl(self, of)
-        _check_paths(self, of)
+        if self.ttl is not None:
+            _check_ttl(self, of, self.ttl)
+        elif len(set(self.path)) < len(self.path):
+            msg = "must not visit a node twice; a loop needs ttl, such as ttl=64"
+            raise ValueError(f"path {of} = {self.path!r}: {msg}")
+        if type(self.paths) is not tuple or self.paths:
+            _check_paths(self, of)
         source: object = self.source
         if not isinstance(source, Source):
             kinds = (
@@ -284,7 +290,10 @@ class Flow(Described):
             raise ValueError(f"source {of} = {source!r}: must be {kinds}")  # noqa: TRY004
         check_option("max_window", f"max_window {of}", self.max_window)
         check_option("start", f"start {of}", self.start)
-        _check_stop(self, of)
+        if is_endless(unwrap_scalar(self.stop)):
+            object.__setattr__(self, "stop", math.inf)
+        else:
+            one_number(f"stop {of}", self.stop, above=self.start, hint="in s, after start")
         size: object = unwrap_scalar(self.size)
         if isinstance(size, PacketUnits):  # the last packet of a transfer is not full
             object.__setattr__(self, "size", whole_packets(size))
@@ -304,11 +313,19 @@ class Flow(Described):
             raise ValueError(f"pacing {of} = True: must be False for {self.source!r}: it has no window")
         for option in ("priority", "weight"):
             check_option(option, f"{option} {of}", getattr(self, option))
-        _check_after(self, of)
+        if type(self.after) is not tuple or type(self.delays) is not tuple or self.after or self.delays:
+            _check_after(self, of)
         _check_idle(self, of)
-        _check_handshake(self, of)
-        _check_receiver(self, of)
-        _check_arrivals(self, of)
+        check_option("handshake", f"handshake {of}", self.handshake)
+        handshake: object = unwrap_scalar(self.handshake)
+        object.__setattr__(self, "handshake", SYN_WITH_DATA if isinstance(handshake, str) else bool(handshake))
+        if self.handshake and not isinstance(self.source, WindowRule):
+            msg = f"must be False for {self.source!r}: it has no window"
+            raise ValueError(f"handshake {of} = {self.handshake!r}: {msg}")
+        if self.receiver is not None or isinstance(self.source, Credited):
+            _check_receiver(self, of)
+        if self.arrivals is not None:
+            _check_arrivals(self, of)
 
     @property
     def all_packets(self) -> float:
@@ -382,15 +399,10 @@ def check_window(option: str, label: str, value: Any) -> None:
         one_number(label, value, at_least=1.0, at_most=None if largest == math.inf else largest, hint=hint)
 
 
-def _check_ttl(flow: Flow, of: str) -> None:
-    """Unroll the path of a flow with ``ttl``, in place; ValueError if it is invalid, or for a loop without ``ttl``."""
-    if flow.ttl is None:
-        if len(set(flow.path)) < len(flow.path):
-            msg = "must not visit a node twice; a loop needs ttl, such as ttl=64"
-            raise ValueError(f"path {of} = {flow.path!r}: {msg}")
-        return
-    check_option("ttl", f"ttl {of}", flow.ttl)
-    ttl = int(flow.ttl)
+def _check_ttl(flow: Flow, of: str, ttl: int) -> None:
+    """Unroll the path of a flow with a time to live ``ttl``, in place; ValueError for an invalid one."""
+    check_option("ttl", f"ttl {of}", ttl)
+    ttl = int(ttl)
     if flow.paths != ():
         raise ValueError(f"ttl {of} = {ttl}: must be None for a sprayed flow")
     object.__setattr__(flow, "path", unroll_loop(flow.path, ttl))
@@ -412,9 +424,6 @@ def unroll_loop(path: tuple[Any, ...], ttl: int) -> tuple[Any, ...]:
 
 def _check_paths(flow: Flow, of: str) -> None:
     """Make the further paths of a flow tuples, in place; ValueError if invalid, or for other first or last links."""
-    value: object = flow.paths
-    if isinstance(value, tuple) and not value:
-        return
     try:
         paths = tuple(tuple(path) for path in flow.paths)
         distinct = {flow.path, *paths}
@@ -428,14 +437,6 @@ def _check_paths(flow: Flow, of: str) -> None:
         if len(path) != len(flow.path) or not same_end_links or len(set(path)) < len(path):
             msg = f"must have as many nodes as path = {flow.path!r}, each once, and its first and last link"
             raise ValueError(f"paths[{n}] {of} = {path!r}: {msg}")
-
-
-def _check_stop(flow: Flow, of: str) -> None:
-    """Raise ValueError unless the stop is after the start; an endless stop becomes inf in place; ``of``: the flow."""
-    if is_endless(unwrap_scalar(flow.stop)):
-        object.__setattr__(flow, "stop", math.inf)
-        return
-    one_number(f"stop {of}", flow.stop, above=flow.start, hint="in s, after start")
 
 
 def _check_stack(flow: Flow, of: str) -> None:
@@ -536,24 +537,12 @@ def _check_idle(flow: Flow, of: str) -> None:
     integer(f"size {of}", flow.size, 1, LONGEST_TRANSFER, why="of each transfer, with idle times")
 
 
-def _check_handshake(flow: Flow, of: str) -> None:
-    """Make the handshake of a flow a flag or "data", in place; ValueError if unknown, or without a window rule."""
-    check_option("handshake", f"handshake {of}", flow.handshake)
-    value: object = unwrap_scalar(flow.handshake)
-    object.__setattr__(flow, "handshake", SYN_WITH_DATA if isinstance(value, str) else bool(value))
-    if flow.handshake and not isinstance(flow.source, WindowRule):
-        msg = f"must be False for {flow.source!r}: it has no window"
-        raise ValueError(f"handshake {of} = {flow.handshake!r}: {msg}")
-
-
 def _check_receiver(flow: Flow, of: str) -> None:
     """Raise ValueError for a receiver that is invalid or not for the source, and for `Credited` without a receiver."""
     receiver: object = flow.receiver
     if receiver is None:
-        if isinstance(flow.source, Credited):
-            msg = "must be a receiver agent, whose credits Credited() needs"
-            raise ValueError(f"receiver {of} = None: {msg}")
-        return
+        msg = "must be a receiver agent, whose credits Credited() needs"
+        raise ValueError(f"receiver {of} = None: {msg}")
     check_option("receiver", f"receiver {of}", receiver)
     if not isinstance(flow.source, RateRule):
         msg = f"must be None for {flow.source!r}, which is no rate rule"
@@ -566,8 +555,6 @@ def _check_receiver(flow: Flow, of: str) -> None:
 def _check_arrivals(flow: Flow, of: str) -> None:
     """Raise ValueError for invalid arrivals, or for a sender that cannot wait for data."""
     arrivals: object = flow.arrivals
-    if arrivals is None:
-        return
     subject = f"arrivals {of} = {format_value(arrivals)}"
     check_option("arrivals", f"arrivals {of}", arrivals)
     if not isinstance(flow.source, WindowRule):
@@ -619,13 +606,9 @@ def window_rules(flows: Iterable[Flow]) -> Iterator[WindowRule]:
     return (flow.source for flow in flows if isinstance(flow.source, WindowRule))
 
 
-def rules_of(flows: Iterable[Flow]) -> Iterator[Any]:
-    """Yield the sources and arrivals of flows that have events: see `rules_among`."""
-    return rules_among(source for flow in flows for source in (flow.source, flow.arrivals))
-
-
-def rules_among(sources: Iterable[Source | None]) -> Iterator[Any]:
-    """Yield the sources and arrivals with events: window rules, rate rules and arrival processes."""
+def rules_of(table: Flows) -> Iterator[Any]:
+    """Yield the sources and arrivals of flows that have events: window rules, rate rules and arrival processes."""
+    sources = *table.columns["source"].values, *table.columns["arrivals"].values
     return (source for source in sources if isinstance(source, (WindowRule, RateRule, ArrivalProcess)))
 
 
@@ -753,10 +736,11 @@ class Flows(Sequence[Flow]):
             return flows
         flows = list(flows)
         index_of: dict[Hashable, int] = {}
-        indices = [index_of.setdefault(node, len(index_of)) for flow in flows for node in flow.path]
-        counts = np.fromiter((len(flow.path) for flow in flows), dtype=np.int64, count=len(flows))
-        columns = {option.name: encode([getattr(flow, option.name) for flow in flows]) for option in OPTIONS}
-        names = tuple(flow.name for flow in flows)
+        paths = list(map(operator.attrgetter("path"), flows))
+        indices = [index_of.setdefault(node, len(index_of)) for path in paths for node in path]
+        counts = np.fromiter(map(len, paths), dtype=np.int64, count=len(paths))
+        columns = {option.name: encode(list(map(operator.attrgetter(option.name), flows))) for option in OPTIONS}
+        names = tuple(map(operator.attrgetter("name"), flows))
         return cls(tuple(index_of), Routes(np.array(indices, dtype=np.int64), counts), columns, names)
 
     def with_column(self, name: str, column: Column) -> Flows:
@@ -901,21 +885,21 @@ class Flows(Sequence[Flow]):
         keys = self.paths.first.astype(np.int64) * span + last
         return len(present(keys, span * span)) == len(keys)
 
-    def _derive(self, key: Hashable, column: Callable[[], Column]) -> NDArray[Any]:
-        """Return a derived column as an array, (F,), read-only; ``column()`` is called once per ``key``."""
+    def _derive(self, key: Hashable, name: str, value: Callable[[Any], Any]) -> NDArray[Any]:
+        """Return ``value`` applied to an option of each flow, (F,), read-only; it is computed once per ``key``."""
         array = self._derived.get(key)
         if array is None:
-            array = self._derived[key] = column().array()
+            array = self._derived[key] = self.each(name, value)
             array.flags.writeable = False
         return array
 
     def numbers(self, name: str) -> Floats:
         """Return a numeric option of all flows, (F,), read-only; TypeError if one has None, see `given`."""
-        return self._derive(name, lambda: self.columns[name].map(float))
+        return self._derive(name, name, float)
 
     def given(self, name: str) -> NDArray[np.bool_]:
         """Return flags, (F,), of flows whose option ``name`` is not None; read-only."""
-        return self._derive(("given", name), lambda: self.columns[name].map(lambda value: value is not None))
+        return self._derive(("given", name), name, partial(operator.is_not, None))
 
     @cached_property
     def unusual(self) -> frozenset[str]:
@@ -948,7 +932,7 @@ class Flows(Sequence[Flow]):
 
     def of_kind(self, *kinds: type) -> NDArray[np.bool_]:
         """Return flags, (F,), of flows whose sources are instances of one of ``kinds``; read-only."""
-        return self._derive(kinds, lambda: self.columns["source"].map(lambda source: isinstance(source, kinds)))
+        return self._derive(kinds, "source", lambda source: isinstance(source, kinds))
 
     def alike(self, *columns: NDArray[Any] | str) -> tuple[Integers, Integers]:
         """Return the first flow of each group of flows with equal values in these columns, (G,), and each flow's group.
@@ -966,9 +950,10 @@ class Flows(Sequence[Flow]):
         group: Integers | None = None  # a single group
         for column in columns:
             if isinstance(column, str):
-                if self.columns[column].which is None:
+                which = self.columns[column].which
+                if which is None:
                     continue
-                codes, span = self.which(column), len(self.columns[column].values)
+                codes, span = which, len(self.columns[column].values)
             else:
                 if len(column) and (column == column[0]).all():
                     continue

@@ -6,6 +6,7 @@ Links that differ only in their nodes share one object.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -333,11 +334,25 @@ class Links(Sequence[Link]):
     @cached_property
     def have_distinct_names(self) -> bool:
         """Whether no two links have the same name."""
-        texts = {f"{node}" for node in self.nodes}
+        texts = set(map(format, self.nodes))
         if len(texts) < len(self.nodes) or "->" in "\n".join(texts):
             return len(set(self.names)) == len(self)
         span = len(self.nodes)
         return len(present(self.source * span + self.target, span * span)) == len(self)
+
+    @cached_property
+    def rates(self) -> NDArray[np.float64]:
+        """Rate of each link, packets/s, (L,), read-only."""
+        rates = self.each(operator.attrgetter("rate"))
+        rates.flags.writeable = False
+        return rates
+
+    @cached_property
+    def delays(self) -> NDArray[np.float64]:
+        """Propagation delay of each link, s, (L,), read-only."""
+        delays = self.each(operator.attrgetter("delay"))
+        delays.flags.writeable = False
+        return delays
 
     def each(self, value: Callable[[Link], Any]) -> NDArray[Any]:
         """Return ``value(link)`` of each link, (L,), with one call per kind; it must not depend on the nodes."""

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -182,7 +183,7 @@ class RoutedFlows(Described):
         """The nodes with an outgoing link, in the order of the links: nodes of results."""
         table = self.link_table
         sources, first = distinct(table.source, len(table.nodes))
-        return tuple(table.nodes[n] for n in sources[np.argsort(first)].tolist())
+        return tuple(map(table.nodes.__getitem__, sources[np.argsort(first)].tolist()))
 
     def link(self, source: Node, target: Node) -> Link:
         """Return the link from one node to another; KeyError if there is none."""
@@ -221,7 +222,7 @@ class RoutedFlows(Described):
 
     def base_rtts(self) -> NDArray[np.float64]:
         """Return `base_rtt` of all flows, s, shape (F,)."""
-        delays = self.by_link(lambda link: link.delay)
+        delays = self.link_table.delays
         access = np.where(self.at_once, 0.0, delays[self.routes.first])
         return 2.0 * (access + self.on_path(delays))
 
@@ -238,7 +239,7 @@ class RoutedFlows(Described):
         >>> Scenario("two links", links, [Flow("a", (1, 2, 3), CBR(100.0))]).packet_rtts().round(6)
         array([0.006053])
         """
-        spans = self.by_link(lambda link: 1.0 / link.rate)
+        spans = 1.0 / self.link_table.rates
         access = np.where(self.at_once, 0.0, spans[self.routes.first])
         both = 1.0 + HEADER / self.packet_size
         return np.asarray(self.base_rtts() + both * (access + self.on_path(spans)))
@@ -306,8 +307,14 @@ class RoutedFlows(Described):
         """Return flags, (F,), of flows whose `host_of` is ``kind``; read-only."""
         matches: NDArray[np.bool_] | None = self._hosts.get(kind)
         if matches is None:
-            matches = self._hosts[kind] = self._find_hosts(kind)
+            by_nic = self._asks_for_nic
+            default = {"nic": by_nic, "direct": ~by_nic}.get(kind, np.zeros_like(by_nic))
+            matches = default[self.routes.first]
+            if set(self.table.columns["host"].values) != {None}:
+                is_kind = self.table.each("host", lambda host: host == kind)
+                matches = np.where(self.table.given("host"), is_kind, matches)
             matches.flags.writeable = False
+            self._hosts[kind] = matches
         return matches
 
     @cached_property
@@ -315,25 +322,15 @@ class RoutedFlows(Described):
         """Cache of `host_is`, by kind."""
         return {}
 
-    def _find_hosts(self, kind: str) -> NDArray[np.bool_]:
-        """Return flags, (F,), of flows whose `host_of` is ``kind``, computed."""
-        by_nic = self._asks_for_nic
-        default = {"nic": by_nic, "direct": ~by_nic}.get(kind, np.zeros_like(by_nic))
-        if set(self.table.columns["host"].values) == {None}:
-            return np.asarray(default[self.routes.first])
-        is_kind = self.table.each("host", lambda host: host == kind)
-        is_set = self.table.each("host", lambda host: host is not None)
-        return np.asarray(np.where(is_set, is_kind, default[self.routes.first]))
-
     @property
     def shortest_delay(self) -> float:
         """The smallest propagation delay of a link, s."""
-        return min(link.delay for link in self.link_table.kinds)
+        return float(self.link_table.delays.min())
 
     @cached_property
     def slowest_rates(self) -> NDArray[np.float64]:
         """The rate of the slowest link of each flow's path, packets/s, (F,)."""
-        rates = self.by_link(lambda link: link.rate)[self.routes.places]
+        rates = self.link_table.rates[self.routes.places]
         return np.asarray(np.minimum.reduceat(rates, self.routes.begin))
 
     @cached_property
@@ -739,11 +736,15 @@ class Scenario(Ingresses):
         one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
         for name in ("duration", "min_rto", "packet_size"):
             object.__setattr__(self, name, plain_number(getattr(self, name)))
-        self._convert_links()
+        table = self.link_table
+        kinds = [_in_packets(f"of link {kind.name}", kind, self.packet_size) for kind in table.kinds]
+        if not all(map(is_, kinds, table.kinds)):  # links with bits and bytes
+            table = Links(table.nodes, table.source, table.target, kinds, table.kind_of)
+            self.__dict__["link_table"] = table
+            object.__setattr__(self, "links", table if isinstance(self.links, Links) else tuple(table))
         for name, column in self.table.columns.items():
             if not (isinstance(column.values, Routes) or WITHOUT_UNITS.issuperset(map(type, column.values))):
                 self._convert_flows(name, column)
-        by_rate = any(isinstance(source, RateRule) for source in self.table.columns["source"].values)
         if not self.links:
             raise ValueError("links = (): at least one link is needed")
         if not len(self.flows):
@@ -755,8 +756,16 @@ class Scenario(Ingresses):
             _distinct("flows", list(self.table.names))
         if self.table.waits.any():
             _ = self.followers
-        self._check_hosts()
-        if by_rate:
+        queues: dict[str, str] = {}  # of links with DFC
+        in_bytes, by_class, are_shared = False, False, True
+        for link in kinds:
+            if link.discipline.diffuses:
+                queues[link.discipline.queue_per] = link.name
+            in_bytes |= isinstance(link.buffer, ByteBuffer)
+            by_class |= link.discipline.queue_per == "class"
+            are_shared &= link.shared
+        self._check_hosts(bool(queues))
+        if self.table.of_kind(RateRule).any():
             self._set_base_rtts()
         if not isinstance(self.elements, tuple) or self.elements:
             elements = instances("elements", self.elements, PathElement)
@@ -765,18 +774,17 @@ class Scenario(Ingresses):
             object.__setattr__(self, "elements", tuple(converted))
         if self.all_elements:
             check_elements(self)
-        kinds = self.link_table.kinds
-        queues = {n.discipline.queue_per: n.name for n in kinds if n.discipline.diffuses}
         if len(queues) > 1:
             msg = f"must be that of all links with DFC, but is 'flow' on {queues['flow']}"
             raise ValueError(f"per of link {queues['input']!r} = 'input': {msg}")
-        self._check_byte_buffers()
-        suspect = ~self.by_link(lambda link: link.shared)
-        by_class = any(link.discipline.queue_per == "class" for link in kinds)
-        if by_class:
-            suspect |= self._has_to_be_checked
-        if suspect.any():
-            self._check_buffers(suspect)
+        if in_bytes:
+            self._check_byte_buffers()
+        if by_class or not are_shared:
+            suspect = ~self.by_link(lambda link: link.shared)
+            if by_class:
+                suspect |= self._has_to_be_checked
+            if suspect.any():
+                self._check_buffers(suspect)
 
     @cached_property
     def all_elements(self) -> tuple[PathElement, ...]:
@@ -812,16 +820,6 @@ class Scenario(Ingresses):
                 rule: Any = self.links[n].discipline
                 self._check_classes(n, rule)
 
-    def _convert_links(self) -> None:
-        """Convert bits and bytes of the links to packets of this scenario, in place."""
-        table = self.link_table
-        kinds = [_in_packets(f"of link {kind.name}", kind, self.packet_size) for kind in table.kinds]
-        if all(a is b for a, b in zip(kinds, table.kinds, strict=True)):
-            return
-        table = Links(table.nodes, table.source, table.target, kinds, table.kind_of)
-        self.__dict__["link_table"] = table
-        object.__setattr__(self, "links", table if isinstance(self.links, Links) else tuple(table))
-
     def _convert_flows(self, name: str, column: Column) -> None:
         """Convert bits and bytes in the option ``name`` of the flows to packets of this scenario, in place."""
         where, size = f"of a {name}" if name in OBJECTS else "of a flow", self.packet_size
@@ -843,7 +841,7 @@ class Scenario(Ingresses):
     def _set_column(self, name: str, replacement: Column) -> None:
         """Replace the values of an option of the flows without validation; they must be valid."""
         column = self.table.columns[name]
-        if all(a is b for a, b in zip(column.values, replacement.values, strict=True)):
+        if all(map(is_, column.values, replacement.values)):
             return
         if isinstance(self.flows, Flows):
             changed: Any = self.flows.with_column(name, replacement)
@@ -887,27 +885,26 @@ class Scenario(Ingresses):
     def __str__(self) -> str:
         return table_text(type(self).__name__, self.summary())
 
-    def _check_hosts(self) -> None:
+    def _check_hosts(self, has_any_dfc: bool) -> None:
         """Raise ValueError for hosts or weights that a first link cannot serve, and for DFC in front of pauses."""
-        weighted: Any = False
-        if any(weight > 1 for weight in self.table.columns["weight"].values):
-            weighted = self.table.numbers("weight") > 1
-        if np.any(weighted) and not (is_possible := self.host_is("nic") | ~weighted).all():
-            flow = self.flows[int(np.argmin(is_possible))]
-            msg = "only network interfaces have weights; use host='nic', or weight=1"
-            raise ValueError(f"weight of flow {flow.name!r} = {flow.weight}: {msg}")
-        has_any_dfc = any(link.discipline.diffuses for link in self.link_table.kinds)
-        asks = set(self.table.columns["host"].values) & {"shaped", "nic"}
-        for flow in self.flows if self.routes and (has_any_dfc or "shaped" in asks) else ():
-            has_dfc = has_any_dfc and self.path(flow)[0].discipline.diffuses
+        if max(self.table.columns["weight"].values) > 1:
+            is_possible = self.host_is("nic") | (self.table.numbers("weight") <= 1)
+            if not is_possible.all():
+                flow = self.flows[int(np.argmin(is_possible))]
+                msg = "only network interfaces have weights; use host='nic', or weight=1"
+                raise ValueError(f"weight of flow {flow.name!r} = {flow.weight}: {msg}")
+        routes, hosts = self.routes, set(self.table.columns["host"].values)
+        for f, flow in enumerate(self.flows if has_any_dfc or "shaped" in hosts else ()):
+            path = list(map(self.links.__getitem__, routes[f]))
+            has_dfc = path[0].discipline.diffuses
             if flow.host == "shaped" and not has_dfc:
-                kind = type(self.path(flow)[0].discipline).__name__
+                kind = type(path[0].discipline).__name__
                 msg = f"{kind} reports no rate to shape to: use host='unshaped' or 'direct'"
                 raise ValueError(f"host of flow {flow.name!r} = 'shaped': {msg}")
             if flow.host == "nic" and has_dfc:
                 msg = "DFC reports a rate to shape to: use host='shaped', 'unshaped' or 'direct'"
                 raise ValueError(f"host of flow {flow.name!r} = 'nic': {msg}")
-            for before, link in itertools.pairwise(self.path(flow) if has_any_dfc else ()):
+            for before, link in itertools.pairwise(path if has_any_dfc else ()):
                 pausing = link.discipline.pauses_links
                 if pausing and before.discipline.diffuses:
                     msg = f"DFC cannot feed {link.name}: that link pauses its feeders"

@@ -117,7 +117,7 @@ def random_time(scenario: Scenario, losing: NDArray[np.bool_]) -> float:
     links = flows_in_phase(scenario, losing)[1]
     if not len(links):
         return 0.0
-    return float(1.0 / scenario.by_link(lambda link: link.rate)[links].min())
+    return float(1.0 / scenario.link_table.rates[links].min())
 
 
 def packet_time(scenario: Scenario) -> float:

@@ -20,7 +20,7 @@ from dfcmodel.network.callback_events import (
 )
 from dfcmodel.network.endpoints.arrivals import Arrival, ArrivalProcess
 from dfcmodel.network.endpoints.receivers import ANSWER, ReceiverAgent, check_answer
-from dfcmodel.network.flows import rules_among
+from dfcmodel.network.flows import rules_of
 from dfcmodel.network.links import constant
 from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.queueing.backpressure import BFC
@@ -193,7 +193,10 @@ class PacketRun:
         observed = self.native if self.native is not None and self.native.observes else None
         for last in parts(self, until, 1 if observed is not None else plan.samples_of_part):
             if run is None:
-                run = self._bind(last)
+                groups = self.groups()
+                if self._bound is None or not all(map(_same_items, groups, self._bound[0])):  # arrays were replaced
+                    self._bound = groups, engine(KERNEL).bind(*groups, self.layout.ahead, self.done, last)
+                run = self._bound[1]
             before, self.done = self.done, run(self.done, last)
             if self.native is not None:
                 self.native.check()
@@ -202,17 +205,17 @@ class PacketRun:
             self._check_rules()
             if counters[WRONG]:
                 self._refuse_sender(int(counters[WRONG]) - 1)
-            self._check_programs()
-            self._check_laws()
-            self._check_elements()
+            self._check_callbacks()
             if counters[FAULT]:
                 if counters[CROWDED] or len(arrays["packet"]) < self.layout.max_elements:
                     return False
                 where = f"{plan.scenario.name}, t = {self.done * plan.sample:g} s"
                 msg = "more packets in the network than links and windows can hold"
                 raise MemoryError(f"{where}: {msg}")
-            self._check_rates()
-            self._check_arrivals()
+            if self._sets_rates:
+                self._check_rates()
+            if self._asks_arrivals:
+                self._check_arrivals()
             if self.keeps and records.take_switches(int(counters[SWITCHED])):
                 run = None
             counters[SWITCHED] = 0
@@ -223,15 +226,6 @@ class PacketRun:
                 grow(arrays, self.layout.max_elements)
                 run = None
         return True
-
-    def _bind(self, last: int) -> Any:
-        """Return the kernel bound to the arrays, for a run up to sample ``last``; cached until arrays are replaced."""
-        groups = self.groups()
-        if self._bound is not None and all(map(_same_items, groups, self._bound[0])):
-            return self._bound[1]
-        run = engine(KERNEL).bind(*groups, self.layout.ahead, self.done, last)
-        self._bound = groups, run
-        return run
 
     @cached_property
     def _asks_arrivals(self) -> bool:
@@ -264,26 +258,24 @@ class PacketRun:
         check_sender(recovery, sender_of(recovery_named(recovery), numbers), where)
         raise AssertionError(f"{where}: {numbers}")  # the kernel and Python decide alike
 
-    def _check_programs(self) -> None:
-        """Raise ArithmeticError for the first invalid value that a switch program returned."""
-        for p, it in _first_failed(self.layout.arrays["program"]):
-            function, field = PROGRAM_EVENTS[it["failed_in"]], FIELDS[it["failed"]]
-            returned = function, field, float(it["failed_value"])
-            refuse_program(self.plan, p, int(it["failed_flow"]), float(it["failed_at"]), returned)
-
-    def _check_laws(self) -> None:
-        """Raise ArithmeticError for the first invalid value that a law between the ends of a link returned."""
-        for k, it in _first_failed(self.layout.arrays["law"]):
-            q = int(self.layout.arrays["feeder"]["port"][k])
-            function, field = LAW_EVENTS[it["failed_in"]], LAW_FIELDS[it["failed"]]
-            returned = function, field, float(it["failed_value"])
-            refuse_law(self.plan, q, int(it["asks"]), float(it["failed_at"]), returned)
-
-    def _check_elements(self) -> None:
-        """Raise ArithmeticError for the first invalid value that an element of a path returned."""
-        for k, it in _first_failed(self.layout.arrays["element"]):
-            returned = ELEMENT_FIELDS[it["failed"]], float(it["failed_value"])
-            refuse_element(self.plan, k, float(it["failed_at"]), returned)
+    def _check_callbacks(self) -> None:
+        """Raise ArithmeticError for the first invalid value of a switch program, a link law or a path element."""
+        arrays = self.layout.arrays
+        for name in ("program", "law", "element"):
+            failed = np.flatnonzero(arrays[name]["failed"])
+            if not failed.size:
+                continue
+            n = int(failed[arrays[name]["failed_at"][failed].argmin()])
+            it = arrays[name][n]
+            field, value, now = int(it["failed"]), float(it["failed_value"]), float(it["failed_at"])
+            if name == "program":
+                returned = PROGRAM_EVENTS[it["failed_in"]], FIELDS[field], value
+                refuse_program(self.plan, n, int(it["failed_flow"]), now, returned)
+            elif name == "law":
+                returned = LAW_EVENTS[it["failed_in"]], LAW_FIELDS[field], value
+                refuse_law(self.plan, int(arrays["feeder"]["port"][n]), int(it["asks"]), now, returned)
+            else:
+                refuse_element(self.plan, n, now, (ELEMENT_FIELDS[field], value))
 
     def _check_rules(self) -> None:
         """Raise RuleError for the first window rule that has returned an invalid window."""
@@ -304,8 +296,6 @@ class PacketRun:
 
     def _check_rates(self) -> None:
         """Raise ArithmeticError for a rule that has set a rate or a window to NaN."""
-        if not self._sets_rates:
-            return
         flow, rule, now = self.layout.arrays["flow"], self.layout.arrays["rule"], self.done * self.plan.sample
         if not any(np.isnan(numbers).any() for numbers in (flow["cwnd"], flow["ssthresh"], rule["rule_state"])):
             return
@@ -321,8 +311,6 @@ class PacketRun:
 
     def _check_arrivals(self) -> None:
         """Raise ArithmeticError for an arrival process that has returned an invalid time or number."""
-        if not self._asks_arrivals:
-            return
         flow, rule = self.layout.arrays["flow"], self.layout.arrays["rule"]
         rows = np.flatnonzero((flow["onoff"] == CALLED) & (flow["since"] > 0) & (flow["due"] == np.inf))
         for f in rows.tolist():
@@ -345,7 +333,7 @@ class PacketRun:
         ArithmeticError
             Where a window is not a number.
         """
-        plan, flow, begun = self.plan, self.arrays["flow"], self.plan.active
+        plan, flow, begun = self.plan, self.layout.arrays["flow"], self.plan.active
         used_up = np.zeros(len(flow), dtype=np.bool_)
         used_up[begun] = np.maximum(flow["snd_nxt"][begun], flow["sent"][begun]) >= ENDLESS
         check_numbers(plan.scenario, used_up & (plan.all_packets > ENDLESS), plan.end)
@@ -353,7 +341,7 @@ class PacketRun:
         if not (window <= MAX_WINDOW).all():
             row, f = np.argwhere(~(window <= MAX_WINDOW))[0].tolist()
             check_window(plan.scenario, f, float(window[row, f]), (row + 1) * plan.sample)
-        self.records.take_in(self.arrays)
+        self.records.take_in(self.layout.arrays)
         if self.native is not None:
             self.records.observed = self.native.observed()
         return self.records
@@ -374,20 +362,10 @@ class PacketRun:
         return dataclasses.replace(self, layout=layout, keeps=False, bar=None)
 
 
-def _first_failed(rows: NDArray[Any]) -> list[tuple[int, Any]]:
-    """Return (index, record) of the row that failed first, with an invalid value, in a list; [] if none failed."""
-    if not len(rows) or not rows["failed"].any():
-        return []
-    failed = np.flatnonzero(rows["failed"])
-    order = np.argsort(rows["failed_at"][failed], kind="stable")
-    return [(n, rows[n]) for n in failed[order][:1].tolist()]
-
-
 def begin_run(plan: PacketPlan, spare: int = 1) -> PacketRun:
     """Return the run of a plan at t = 0; arrays that can grow begin ``spare`` times as large as usual."""
     table = plan.scenario.table
-    sources = (*table.columns["source"].values, *table.columns["arrivals"].values)
-    signatures = signatures_of(rules_among(sources))
+    signatures = signatures_of(rules_of(table))
     addresses = {
         "events": sender_events(signatures),
         "recoveries": recovery_events(plan.recovery_kinds),
@@ -588,7 +566,8 @@ class Records:
         self.counts_bytes = plan.cells > 0
         shape = (S + 1, P) if self.counts_bytes.any() else (1, 1)
         self.queued_bytes, self.peak_bytes = np.zeros(shape), np.zeros(shape[1])
-        self.shares_host = plan.shares_access
+        first = plan.forward.first
+        self.shares_host = plan.at_senders[first] & (first >= len(plan.scenario.links))  # an interface that is no link
         self.at_hosts = np.zeros((S + 1, F) if self.shares_host.any() else (1, 1), dtype=np.int32)
         self.peak, self.drops = np.zeros(P, dtype=np.int64), np.zeros(P, dtype=np.int64)
         self.waited = all_of(0.0, (H,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dfcmodel.network.endpoints.native_rules import NativeRule
@@ -234,7 +235,7 @@ class Packets(Described):
                 self._recovery(flow.source, STACKS[flow.stack].recovery if flow.stack else None)
                 for flow in scenario.flows
             )
-        return scenario.table.columns["source"].map(lambda source: self._recovery(source, chosen))
+        return scenario.table.columns["source"].map(partial(self._recovery, chosen=chosen))
 
     def _recovery(self, source: Source, chosen: Recovery | None, name: str | None = None) -> str | LossRecovery:
         """Return a source's loss recovery: ``chosen`` (of flow ``name``, or all) if it can have it, else its own."""
@@ -261,12 +262,13 @@ class Packets(Described):
         usual: str | SelectiveRepair = REPAIRS[0]
         if chosen is not None and is_repair(chosen):
             usual = repair_named("recovery", chosen)
-        by_rate = scenario.table.columns["source"].map(lambda source: isinstance(source, RateRule))
-        repairs: Sequence[str | SelectiveRepair] = by_rate.map(lambda has_rate: usual if has_rate else "")
+        sources = scenario.table.columns["source"]
+        repairs: Sequence[str | SelectiveRepair]
+        repairs = sources.map(lambda source: usual if isinstance(source, RateRule) else "")
         if isinstance(chosen, Mapping):
             by_flow = list(repairs)
             for f, flow in enumerate(scenario.flows):
-                if by_rate[f] and flow.name in chosen:
+                if isinstance(flow.source, RateRule) and flow.name in chosen:
                     name = f"recovery of flow {flow.name!r} with {flow.source!r}"
                     by_flow[f] = repair_named(name, chosen[flow.name])
             repairs = tuple(by_flow)

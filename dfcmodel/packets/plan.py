@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +18,7 @@ from dfcmodel.network.links import Routes, among, distinct, present
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
 from dfcmodel.network.queueing.coupled import DualPI2
-from dfcmodel.network.queueing.disciplines import DFC, FIFO, Pause, manager_of
+from dfcmodel.network.queueing.disciplines import DFC, Pause, manager_of
 from dfcmodel.packets.kernel.layout import CLASSES as EVENT_CLASSES
 from dfcmodel.packets.kernel.links.path_elements import RELEASED
 from dfcmodel.packets.methods import recovery_named
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.network.networks import Scenario
-    from dfcmodel.network.queueing.disciplines import Discipline
     from dfcmodel.packets.methods import Packets
     from dfcmodel.packets.ports import Ports
     from dfcmodel.packets.recoveries import LossRecovery
@@ -427,19 +427,15 @@ class PacketPlan:
             keys, span = 4 * keys + kinds[hops.flow], 4 * span
         return hops.of(present(hops.flow[distinct(keys, span)[1]], len(self.forward)))
 
-    def flows_at(self, p: int) -> tuple[tuple[int, bool], ...]:
-        """Return (flow, is ACK) of all packets and ACKs that cross port p, in the order of the flows."""
-        return self._flows_at.get(p, ())
-
     @cached_property
-    def _flows_at(self) -> dict[int, tuple[tuple[int, bool], ...]]:
-        """`flows_at` of each port, by index."""
-        users: dict[int, list[tuple[int, bool]]] = {}
+    def flows_at(self) -> Mapping[int, list[tuple[int, bool]]]:
+        """By port, (flow, is ACK) of all packets and ACKs that cross it, in the order of the flows."""
+        users: dict[int, list[tuple[int, bool]]] = defaultdict(list)
         for f, routes in enumerate(zip(self.forward, self.backward, strict=True)):
             for is_ack, route in zip((False, True), routes, strict=True):
                 for p in route:
-                    users.setdefault(p, []).append((f, is_ack))
-        return {p: tuple(keys) for p, keys in users.items()}
+                    users[p].append((f, is_ack))
+        return users
 
     @cached_property
     def telemetry(self) -> tuple[Integers, Integers]:
@@ -464,22 +460,22 @@ class PacketPlan:
     @shared
     def bits(self) -> Floats:
         """Rates of the ports, bit/s, (P,)."""
-        return self.ports.column(lambda port: port.bits)
+        return self.ports.column("bits")
 
     @shared
     def delays(self) -> Floats:
         """Propagation delays of the ports, s, (P,)."""
-        return self.ports.column(lambda port: port.delay)
+        return self.ports.column("delay")
 
     @shared
     def transmission(self) -> Floats:
         """Transmission times of each size class at each port, s, (P, SIZES)."""
-        return self.ports.column(lambda port: 8.0 * self.sizes / port.bits)
+        return np.asarray(8.0 * self.sizes / self.bits[:, np.newaxis])
 
     @shared
     def passage(self) -> Floats:
         """Transmission time plus propagation delay of each size class, s, (P, SIZES)."""
-        return self.ports.column(lambda port: 8.0 * self.sizes / port.bits + port.delay)
+        return np.asarray(self.transmission + self.delays[:, np.newaxis])
 
     @shared
     def arrival_ranks(self) -> Integers:
@@ -495,11 +491,9 @@ class PacketPlan:
         example = np.zeros(len(self.ports.examples), dtype=np.int64)
         example[kind] = np.arange(len(kind))
         lengths = self.passage[example][:, classes]
-        values = lengths.ravel().tolist()
-        index = {length: n for n, length in enumerate(sorted(set(values), reverse=True))}
-        kinds = np.int16 if len(values) < 2**15 else np.int64  # the former are sorted by radix
-        code = np.array([index[length] for length in values], dtype=kinds).reshape(lengths.shape)
-        order = np.argsort(code.take(kind, axis=0), axis=None, kind="stable")
+        index = np.unique(-lengths, return_inverse=True)[1].reshape(lengths.shape)
+        kinds = np.int16 if lengths.size < 2**15 else np.int64  # the former are sorted by radix
+        order = np.argsort(index.astype(kinds).take(kind, axis=0), axis=None, kind="stable")
         ranks = np.empty(len(order), dtype=np.int64)
         ranks[order] = np.arange(len(order))
         return ranks.reshape(-1, len(classes))
@@ -584,8 +578,9 @@ class PacketPlan:
     @cached_property
     def recovery_kinds(self) -> tuple[type[LossRecovery], ...]:
         """Distinct classes of the loss recoveries of window senders."""
-        recoveries = dict.fromkeys(recovery for recovery in among(self.recoveries) if recovery != "")
-        return tuple(dict.fromkeys(type(recovery_named(recovery)) for recovery in recoveries))
+        recoveries = dict.fromkeys(among(self.recoveries))
+        recoveries.pop("", None)  # of sources without a window
+        return tuple(dict.fromkeys(map(type, map(recovery_named, recoveries))))
 
     @shared
     def scalable(self) -> Booleans:
@@ -643,34 +638,13 @@ class PacketPlan:
 
     # Disciplines and buffers.
 
-    @shared
-    def _disciplines(self) -> tuple[list[Discipline], Integers]:
-        """The distinct disciplines, and the index among them of each port's discipline, (P,)."""
-        index: dict[Any, int] = {}
-        disciplines: list[Discipline] = []
-        by_example = []
-        for port in self.ports.examples:
-            rule = port.discipline
-            key = rule if type(rule) is FIFO else id(rule)  # each access link has a FIFO of its own
-            if key not in index:
-                index[key] = len(disciplines)
-                disciplines.append(rule)
-            by_example.append(index[key])
-        return disciplines, self.ports.take(by_example)
-
-    @property
-    def disciplines(self) -> list[Discipline]:
-        """The distinct disciplines of the ports."""
-        return self._disciplines[0]
-
     def by_discipline(self, value: Callable[[Any], Any]) -> NDArray[Any]:
         """Return ``value`` applied to each port's discipline, (P, ...), with one call per discipline."""
-        disciplines, index = self._disciplines
-        return np.array([value(rule) for rule in disciplines]).take(index, axis=0)
+        return np.array([value(rule) for rule in self.ports.disciplines]).take(self.ports.discipline_of, axis=0)
 
     def has_discipline(self, *kinds: type) -> bool:
         """Return whether the discipline of any port is an instance of one of ``kinds``."""
-        return any(isinstance(rule, kinds) for rule in self.disciplines)
+        return any(isinstance(rule, kinds) for rule in self.ports.disciplines)
 
     def ports_under(self, *kinds: type) -> list[int]:
         """Return the indices of the ports whose disciplines are instances of one of ``kinds``."""
@@ -681,7 +655,7 @@ class PacketPlan:
     @cached_property
     def has_managers(self) -> bool:
         """Whether any port has a queue manager."""
-        return self.has_discipline(DualPI2) or any(map(manager_of, self.disciplines))
+        return self.has_discipline(DualPI2) or any(map(manager_of, self.ports.disciplines))
 
     @shared
     def at_senders(self) -> Booleans:
@@ -689,25 +663,21 @@ class PacketPlan:
         return self.by_discipline(lambda rule: isinstance(rule, Interface))
 
     @shared
-    def shares_access(self) -> Booleans:
-        """Whether each flow's first port is an interface that is no link of the scenario, (F,)."""
-        first = self.forward.first
-        return np.asarray(self.at_senders[first] & (first >= len(self.scenario.links)))
-
-    @shared
     def rooms(self) -> Integers:
         """Capacity of each port's queue, (P,): packets, or bytes at ports with cells (`cells`); 2**40 if unlimited."""
-        return self.ports.column(lambda port: min(port.room, UNBOUNDED)).astype(np.int64)
+        return np.asarray(np.minimum(self.ports.column("room"), UNBOUNDED))
 
     @shared
     def cells(self) -> Integers:
         """Bytes of a cell of each port's buffer, (P,): 1 for buffers in bytes, 0 for buffers in packets."""
-        return self.ports.column(lambda port: port.cell).astype(np.int64)
+        return self.ports.column("cell")
 
     @shared
     def sizes_in_queue(self) -> Floats:
-        """Bytes that packets of each size class take in the queue of each port, (P, SIZES)."""
-        return self.ports.column(lambda port: [port.size_in_queue(size) for size in self.sizes.tolist()])
+        """Bytes that packets of each size class take in the queue of each port, (P, SIZES): whole cells of a buffer."""
+        cells = self.cells[:, np.newaxis]
+        whole_cells = np.ceil(self.sizes / np.maximum(cells, 1)) * cells
+        return np.where(cells > 0, whole_cells, self.sizes)
 
     @shared
     def data_bytes_in_queue(self) -> Floats:
@@ -746,7 +716,7 @@ class PacketPlan:
         lanes[self.errors > 0.0] = True
         if self.scenario.all_elements:
             lanes |= self.path.at_ports(self.hops.port)
-        lanes[[p for p, times in enumerate(self.outages) if times]] = True
+        lanes[list(self.outages)] = True
         lanes[list(self.routing)] = True
         return lanes
 
@@ -808,9 +778,9 @@ class PacketPlan:
     @shared
     def is_counted(self) -> Booleans:
         """Whether the port at each hop counts the flow's packets, because its class is lossless there, (H,)."""
-        rules: list[Any] = self.disciplines
+        rules: list[Any] = self.ports.disciplines
         lossless = [rule.classes if rule.queue_per == "class" else () for rule in rules]
-        hops, discipline = self.hops, self._disciplines[1]
+        hops, discipline = self.hops, self.ports.discipline_of
         if not any(lossless):
             return np.zeros(len(hops.port), dtype=np.bool_)
         table = np.zeros((len(rules), CLASSES + 1), dtype=np.bool_)  # the last of no class
@@ -830,7 +800,7 @@ class PacketPlan:
     @shared
     def ingresses(self) -> Ingresses:
         """Rows (port, port before it, class, reserved packets) that ports with lossless classes count."""
-        if not any(rule.queue_per == "class" for rule in self.disciplines):
+        if not any(rule.queue_per == "class" for rule in self.ports.disciplines):
             none = np.empty(0, dtype=np.int64)
             return Ingresses(none, none, none, np.empty(0))
         port, feeder, priority, room = self.scenario.lossless_ingresses
@@ -867,8 +837,9 @@ class PacketPlan:
     def counting_port(self) -> Integers:
         """First of the ports that count packets of an ingress together with each port, (P,); its row has the counts."""
         first = np.arange(len(self.ports))
-        for p, ports in self.scenario.count_groups.items():
-            first[p] = ports[0]
+        if self.has_discipline(ByClass):
+            for p, ports in self.scenario.count_groups.items():
+                first[p] = ports[0]
         return first
 
     @shared
@@ -904,12 +875,12 @@ class PacketPlan:
         return 2.0 * self.delays + self.method.retry_delay
 
     @cached_property
-    def outages(self) -> list[tuple[tuple[float, float], ...]]:
-        """Times at which each port's link is down, as pairs (from, until), s, P tuples."""
-        failures, P = self.method.failures or {}, len(self.ports)
-        names = self.scenario.link_table.names if failures else ()
-        times = [tuple(failures.get(name, ())) for name in names]
-        return [*times, *[()] * (P - len(times))]
+    def outages(self) -> dict[int, tuple[tuple[float, float], ...]]:
+        """Times at which links are down, as pairs (from, until), s, by port in ascending order; without other ports."""
+        if not self.method.failures:
+            return {}
+        names, failures = self.scenario.link_table.names, self.method.failures
+        return {p: tuple(failures[name]) for p, name in enumerate(names) if name in failures}
 
     @shared
     def choices(self) -> dict[int, tuple[int, ...]]:
@@ -1047,7 +1018,7 @@ class PacketPlan:
             port: Any = self.ports[p]
             first = phases[port.target] * port.delay if port.discipline.phases == "random" else 0.0
             fed: dict[int, list[tuple[int, bool]]] = {}
-            for f, is_ack in self.flows_at(p):
+            for f, is_ack in self.flows_at[p]:
                 route = (self.backward if is_ack else self.forward)[f]
                 after = route[route.index(p) + 1 :][:1]
                 if after and self.ports[after[0]].discipline.diffuses:
@@ -1062,6 +1033,8 @@ class PacketPlan:
 
     def fault_messages(self) -> list[tuple[int, int, int, float, bool]]:
         """Return messages of faults: asking port, paused port, class, time of effect, s, is a pause."""
+        if not self.pauses[0].size:  # nor do faulty ports pause others
+            return []
         return [
             (p, q, c, time, pause)
             for p, q, c, begin, end in self.fault_pauses()
@@ -1072,7 +1045,7 @@ class PacketPlan:
     def fault_pauses(self) -> list[tuple[int, int, int, float, float]]:
         """Return pauses by faults: asking port, paused port, class, begin and end of the effect, s; inf: endless."""
         faults = []
-        if any(getattr(rule, "storm", None) is not None for rule in self.disciplines):
+        if any(getattr(rule, "storm", None) is not None for rule in self.ports.disciplines):
             begins = self.by_discipline(lambda rule: getattr(rule, "storm", None)).tolist()
             faults = [Fault(p, begin, math.inf) for p, begin in enumerate(begins) if begin is not None]
         return [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import operator
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -10,7 +11,6 @@ import numpy as np
 
 from dfcmodel.network.links import Routes, distinct, places_of, present, queue_room
 from dfcmodel.network.queueing.backpressure import BFC
-from dfcmodel.network.queueing.buffers import cell_bytes
 from dfcmodel.network.queueing.class_pauses import ByClass
 from dfcmodel.network.queueing.coupled import DualPI2
 from dfcmodel.network.queueing.disciplines import (
@@ -105,15 +105,6 @@ class Port(NamedTuple):
         """``source->target``, as of a link."""
         return f"{self.source}->{self.target}"
 
-    @property
-    def has_lanes(self) -> bool:
-        """Whether it has lanes, by its discipline: `has_lanes`."""
-        return has_lanes(self.discipline)
-
-    def size_in_queue(self, size: float) -> float:
-        """Return the bytes that a packet of ``size`` bytes takes in the queue: whole cells of a buffer in bytes."""
-        return cell_bytes(size, self.cell) if self.cell else size
-
 
 def _interface(discipline: Discipline) -> Interface:
     """Return the interface, as a discipline, of a host whose first link has this discipline."""
@@ -148,6 +139,8 @@ class Ports(Sequence[Port]):
         A port of each kind of link, then each port that is not a link.
     kind
         Index in ``examples`` for each port, shape (P,).
+    disciplines, discipline_of
+        The distinct disciplines, and the index among them of each port's discipline, shape (P,).
     link
         Index of the link of each port, -1 for mirrors and access links, shape (P,); read-only.
     derived
@@ -164,17 +157,38 @@ class Ports(Sequence[Port]):
         links = scenario.link_table
         self._links, self._packet_size = links, scenario.packet_size
         self._is_ns2, self._ack_transmission = method.is_ns2, method.ack_transmission
-        kinds = [self._port_of(link, is_host) for is_host in (False, True) for link in links.kinds]
+        kinds: list[Port] = []
+        for is_host in (False, True) if scenario.is_interface.any() else (False,):
+            for link in links.kinds:
+                room, cell = self._room(link, link.discipline)
+                bits, rule = bits_of(link.rate, self._packet_size), link.discipline
+                if is_host:
+                    room, rule, cell = UNBOUNDED, _interface(rule), 0
+                kinds.append(Port(link.source, link.target, bits, link.delay, room, rule, cell=cell))
         self._kinds, self._kind_of = kinds, links.kind_of + len(links.kinds) * scenario.is_interface
         self._made: list[Port | None] = [None] * len(links)
         self._added: list[Port] = []
         self._added_at: dict[tuple[Hashable, Hashable], int] = {}
-        self._opposite = self._opposite_links()
+        # The link in the opposite direction of each link, for ACKs, (L,); -1: none, or ACKs take no time.
+        self._opposite: Integers = np.full(len(links), -1)
+        if self._ack_transmission:
+            pairs = links.source * len(links.nodes) + links.target
+            self._opposite = places_of(pairs, links.target * len(links.nodes) + links.source)
         self.forward = self._forward_routes(scenario, receives_acks)
         self.backward = self._backward_routes(receives_acks)
         count = len(self._added)
         self.examples = (*kinds, *self._added)
         self.kind = np.append(self._kind_of, len(kinds) + np.arange(count))
+        index: dict[Any, int] = {}
+        self.disciplines: list[Discipline] = []
+        by_example = []
+        for rule in map(operator.attrgetter("discipline"), self.examples):
+            key = rule if type(rule) is FIFO else id(rule)  # each access link has a FIFO of its own
+            if key not in index:
+                index[key] = len(self.disciplines)
+                self.disciplines.append(rule)
+            by_example.append(index[key])
+        self.discipline_of: Integers = np.array(by_example).take(self.kind)
         self.link = np.append(np.arange(len(links)), np.full(count, -1))
         self.link.flags.writeable = False
         is_small = len(self.forward.places) <= MAX_SHARED_HOPS
@@ -203,21 +217,9 @@ class Ports(Sequence[Port]):
             port = self._made[n] = self._kinds[self._kind_of[n]]._replace(source=source, target=target, link=n)
         return port
 
-    def column(self, value: Callable[[Port], Any]) -> NDArray[Any]:
-        """Return ``value`` applied to each port, (P, ...), with one call per kind; it must not depend on the ends."""
-        return self.take([value(port) for port in self.examples])
-
-    def take(self, values: Sequence[Any]) -> NDArray[Any]:
-        """Return the values of the ports, (P, ...), from one value per port in ``examples``."""
-        return np.asarray(values).take(self.kind, axis=0)
-
-    def _port_of(self, link: Link, is_host: bool) -> Port:
-        """Return a link's port, without its index; with ``is_host`` as the interface of a host."""
-        room, cell = self._room(link, link.discipline)
-        bits, rule = bits_of(link.rate, self._packet_size), link.discipline
-        if is_host:
-            return Port(link.source, link.target, bits, link.delay, UNBOUNDED, _interface(rule))
-        return Port(link.source, link.target, bits, link.delay, room, rule, cell=cell)
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a number of each port by the name of its attribute in `Port`, (P,)."""
+        return np.array(list(map(operator.attrgetter(name), self.examples))).take(self.kind)
 
     def _room(self, link: Link, discipline: Discipline) -> tuple[int, int]:
         """Return a queue's capacity at a link and the bytes of a cell: packets and 0, or bytes and at least 1.
@@ -229,15 +231,6 @@ class Ports(Sequence[Port]):
             msg = f"must be above a packet of {self._packet_size:g} B, as ns-2's queues"
             raise ValueError(f"buffer of link {link.name} = {link.buffer!r}: {msg}")
         return room - 1 if self._is_ns2 and type(discipline) is FIFO else room, cell
-
-    def _opposite_links(self) -> Integers:
-        """Return the link in the opposite direction, for ACKs, of each link, (L,); -1: none, or ACKs take no time."""
-        links = self._links
-        if not self._ack_transmission:
-            return np.full(len(links), -1)
-        pairs = links.source * len(links.nodes) + links.target
-        reversed_pairs = links.target * len(links.nodes) + links.source
-        return places_of(pairs, reversed_pairs)
 
     def _add(self, port: Port) -> int:
         """Add a port that is no link, and return its index; ValueError if it has no room for a packet."""

@@ -36,7 +36,7 @@ from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -85,46 +85,58 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
 
     A scenario is checked once for all methods that differ in their random numbers alone.
     """
-    if method.loss or method.frame_errors or isinstance(method.recovery, Mapping):  # which may change
-        _check(scenario, method)
-        return
     key = "checked", method.convention, method.recovery, method.count_smoothing
-    if key not in scenario.derived:
-        _check(scenario, method)
-        scenario.derived[key] = True
-
-
-def _check(scenario: Scenario, method: Packets) -> None:
-    """Do the checks of `check_scenario`, without its cache."""
+    may_change = method.loss or method.frame_errors or isinstance(method.recovery, Mapping)
+    if not may_change and key in scenario.derived:
+        return
     for which in ("loss", "frame_errors"):
         for name in getattr(method, which) or {}:
             choice(f"{which}: link", name, scenario.link_table.names)
-        _check_data(scenario, which, getattr(method, which) or {}, may_reroute=bool(method.failures))
+        if shares := getattr(method, which):
+            _check_data(scenario, which, shares, may_reroute=bool(method.failures))
     if method.count_smoothing > 0.0 and not any(link.discipline.diffuses for link in scenario.link_table.kinds):
         msg = "must be 0 where no link has DFC, whose law alone reads it"
         raise ValueError(f"count_smoothing = {method.count_smoothing:g}: {msg}")
     checked = set()  # disciplines that links share
+    pausing = set()  # units that they pause
+    has_laws = False
     for link in scenario.link_table.kinds:
-        _check_room(link)
-        rule = link.discipline
-        key = (rule if type(rule) is FIFO else id(rule), link.shared)
-        if key in checked:
+        rule, buffer = link.discipline, link.buffer
+        if not isinstance(buffer, (ByteBuffer, PacketUnits)) and buffer != int(buffer):
+            hint = f"write buffer={int(buffer)}, or its bytes: ByteBuffer(...)"
+            raise ValueError(f"buffer of link {link.name} = {buffer:g}: must be whole packets at packet level; {hint}")
+        shared_rule = (rule if type(rule) is FIFO else id(rule), link.shared)
+        if shared_rule in checked:
             continue
-        checked.add(key)
+        checked.add(shared_rule)
         if "packets" not in rule.levels:
             refuse_discipline(link, "packets")
         if not link.shared:
             msg = "at packet level all flows share the buffer; use shared=True, or method=Fluid()"
             raise ValueError(f"shared of link {link.name} = False: {msg}")
         _check_discipline(link, method)
-    _check_elements(scenario, method)
-    _check_telemetry(scenario)
-    _check_laws(scenario)
-    _check_backpressure(scenario, method)
-    for f in _examples(scenario, method):
+        pausing.add(rule.pauses)
+        has_laws |= isinstance(rule, LinkLaw)
+    if scenario.all_elements:
+        _check_elements(scenario, method)
+    table = scenario.table
+    readers: list[Any] = [source for source in table.columns["source"].values if sees_telemetry(type(source))]
+    if readers:
+        _check_telemetry(scenario, readers)
+    if has_laws:
+        _check_laws(scenario)
+    if "flow" in pausing:
+        _check_backpressure(scenario, method)
+    flows: Sequence[int] = range(len(table))
+    if not isinstance(method.recovery, Mapping):  # otherwise names of flows matter
+        several = (name for name in ("idle", "stop") if table.columns[name].which is not None)
+        flows = table.alike(*CHECKED, *(np.isfinite(table.numbers(name)) for name in several))[0].tolist()
+    for f in flows:
         _check_flow(scenario, scenario.flows[f], method)
     if method.is_ns2:
         check_agents(scenario, method, 'use convention="standard"')
+    if not may_change:
+        scenario.derived[key] = True
 
 
 def _check_data(scenario: Scenario, which: str, shares: Mapping[str, float], *, may_reroute: bool) -> None:
@@ -137,21 +149,12 @@ def _check_data(scenario: Scenario, which: str, shares: Mapping[str, float], *, 
     raise ValueError(f"{which}: link = {', '.join(map(repr, names))}: {msg}")
 
 
-def _check_room(link: Link) -> None:
-    """Raise ValueError for a buffer with a fractional number of packets; in bytes any size is allowed."""
-    buffer = link.buffer
-    if isinstance(buffer, (ByteBuffer, PacketUnits)) or buffer == int(buffer):
-        return
-    hint = f"write buffer={int(buffer)}, or its bytes: ByteBuffer(...)"
-    raise ValueError(f"buffer of link {link.name} = {buffer:g}: must be whole packets at packet level; {hint}")
-
-
 def _check_elements(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for elements of paths that the method, or the link at which they are, does not allow."""
-    if scenario.all_elements and method.is_ns2:
+    if method.is_ns2:
         msg = 'must be () with convention="ns2"'
         raise ValueError(f"elements of {scenario.name!r}: {msg}")
-    if scenario.all_elements and (method.failures or scenario.table.given("ttl").any()):
+    if method.failures or scenario.table.given("ttl").any():
         msg = "must be () with failures of links and times to live, whose packets leave their path"
         raise ValueError(f"elements of {scenario.name!r}: {msg}")
     for element in scenario.all_elements:
@@ -207,10 +210,14 @@ def _check_native(flow: Flow, rule: NativeRule, recovery: Any, method: Packets) 
 def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
     """Raise ValueError for options of a flow that the packet level does not support."""
     rule = flow.source
-    _check_order(flow)
+    for name, process in (("source", rule), ("arrivals", flow.arrivals)):
+        if isinstance(process, (WindowRule, RateRule, ArrivalProcess)):
+            _check_fields(flow, name, process)
     chosen = method.recovery
     recovery = chosen.get(flow.name) if isinstance(chosen, Mapping) else chosen
-    _check_receiver(flow, recovery)
+    if flow.receiver is not None and recovery == "none":
+        msg = "must be 'go-back-n' or 'selective' with a receiver agent"
+        raise ValueError(f"recovery of flow {flow.name!r} = 'none': {msg}")
     if isinstance(rule, NativeRule):
         _check_native(flow, rule, recovery, method)
     elif isinstance(rule, DeliveryRule) and not (recovery in SELECTIVE or type(recovery) is RackRecovery):
@@ -251,23 +258,9 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
         raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
 
 
-def _examples(scenario: Scenario, method: Packets) -> Iterable[int]:
-    """Return the indices of flows that stand for all: one for each combination of the checked options."""
-    table = scenario.table
-    if isinstance(method.recovery, Mapping):  # their names matter
-        return range(len(table))
-    finite = (np.isfinite(table.numbers(name)) for name in ("idle", "stop") if table.columns[name].which is not None)
-    first, _ = table.alike(*CHECKED, *finite)
-    return map(int, first)
-
-
-def _check_telemetry(scenario: Scenario) -> None:
-    """Raise ValueError for a rule of telemetry if no link on the path writes any, or one of them other fields."""
+def _check_telemetry(scenario: Scenario, rules: Sequence[Any]) -> None:
+    """Raise ValueError for one of ``rules`` if no link on its path writes telemetry, or one of them other fields."""
     table, routes = scenario.table, scenario.routes
-    sources: list[Any] = list(table.columns["source"].values)
-    rules = [source for source in sources if isinstance(source, RateRule) and sees_telemetry(type(source))]
-    if not rules:
-        return
     kinds, kind_of = scenario.link_table.kinds, scenario.link_table.kind_of.tolist()
     of_kind = [tuple(getattr(link.discipline, "telemetry", ())) for link in kinds]
     written = [() if n in scenario.interfaces else of_kind[k] for n, k in enumerate(kind_of)]
@@ -290,8 +283,6 @@ def _check_telemetry(scenario: Scenario) -> None:
 
 def _check_laws(scenario: Scenario) -> None:
     """Raise ValueError for a law's room below a packet, and for a feeder of its link without a law or interface."""
-    if not any(isinstance(link.discipline, LinkLaw) for link in scenario.link_table.kinds):
-        return
     under = scenario.by_link(lambda link: isinstance(link.discipline, LinkLaw))
     under[scenario.is_interface] = False
     if not under.any():
@@ -327,8 +318,6 @@ def _check_laws(scenario: Scenario) -> None:
 def _check_backpressure(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for a feeder of a `BFC` link that does not pause flows, and for switches that choose."""
     under = scenario.by_link(lambda link: link.discipline.pauses == "flow")
-    if not under.any():
-        return
     if method.spraying == "least queue" and scenario.table.each("paths", bool).any():
         msg = "must be 'turns' or 'random' with BFC, which pauses a flow at the port that it came from"
         raise ValueError(f"spraying = {method.spraying!r}: {msg}")
@@ -367,20 +356,6 @@ def check_agents(scenario: Scenario, method: Packets, advice: str) -> None:
             rules = " or ".join(f"{rule.__name__}()" for rule in allowed)
             msg = f"its agent with that recovery runs {rules} in ns-2; {advice}"
             raise ValueError(f"recovery of flow {flow.name!r} with {flow.source!r} = {recovery!r}: {msg}")
-
-
-def _check_receiver(flow: Flow, recovery: object) -> None:
-    """Raise ValueError for a receiver agent of a sender without loss recovery."""
-    if flow.receiver is not None and recovery == "none":
-        msg = "must be 'go-back-n' or 'selective' with a receiver agent"
-        raise ValueError(f"recovery of flow {flow.name!r} = 'none': {msg}")
-
-
-def _check_order(flow: Flow) -> None:
-    """Raise ValueError for a state of a rule or process whose fields have not the order of the engine."""
-    for name, rule in (("source", flow.source), ("arrivals", flow.arrivals)):
-        if isinstance(rule, (WindowRule, RateRule, ArrivalProcess)):
-            _check_fields(flow, name, rule)
 
 
 def _check_fields(flow: Flow, name: str, rule: WindowRule | RateRule | ArrivalProcess) -> None:

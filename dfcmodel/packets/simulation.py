@@ -86,7 +86,8 @@ def plan_scenario(
     spraying = None
     if method.failures:
         check_failures(scenario, method)
-    if _is_sprayed(scenario, method):
+    has_paths = any(scenario.table.columns["paths"].values)
+    if has_paths or (method.failures and reroute(scenario, method)[1] is not None):
         if not may_spray:
             raise ValueError(f"paths of {scenario.name}: sprayed flows are for simulate alone")
         if scenario.all_elements:
@@ -102,7 +103,8 @@ def plan_scenario(
     if waits.any():
         delays_after, earliest = scenario.followers.times(starts)
     starts = np.where(waits, np.inf, starts)
-    check_numbers(scenario, _surely_sent(scenario, starts, duration) > ENDLESS, duration)
+    if scenario.table.of_kind(CBR).any():
+        check_numbers(scenario, _surely_sent(scenario, starts, duration) > ENDLESS, duration)
     sample, samples, every = _division(duration, sample)
     repairs = method.repair_of(scenario)
     return PacketPlan(
@@ -115,7 +117,7 @@ def plan_scenario(
         earliest=earliest,
         delays_after=delays_after,
         jitter=packet_jitter,
-        phases=_phases(scenario, method),
+        phases=_phases(scenario, method) if method.is_ns2 else np.zeros(len(scenario.table)),
         end=duration,
         sample=sample,
         samples=samples,
@@ -124,16 +126,14 @@ def plan_scenario(
     )
 
 
-def _is_sprayed(scenario: Scenario, method: Packets) -> bool:
-    """Return whether any flow uses several paths, by its own option or because links fail."""
-    if any(paths != () for paths in scenario.table.columns["paths"].values):
-        return True
-    return bool(method.failures) and reroute(scenario, method)[1] is not None
-
-
 def _ports(scenario: Scenario, method: Packets, repairs: Sequence[Any]) -> Ports:
     """Return the ports of a scenario; an earlier run's if they are equal."""
-    receives_acks = scenario.table.of_kind(WindowRule, RateRule) & ~_ignores_acks(scenario, repairs)
+    table = scenario.table
+    receives_acks = table.of_kind(WindowRule, RateRule)
+    is_constant = table.each("source", lambda source: getattr(source, "is_constant", False))
+    if is_constant.any():  # a rule at constant rate without loss recovery ignores ACKs
+        repairs_nothing = column_of(repairs).map(lambda repair: repair == "none").array()
+        receives_acks = receives_acks & ~(is_constant & repairs_nothing)
     # links that send again have lanes, as those that fail have, and those at which switches choose
     repeats = tuple(sorted((method.frame_errors or {}).items()))
     fails = tuple(sorted(method.failures or {}))
@@ -146,19 +146,9 @@ def _ports(scenario: Scenario, method: Packets, repairs: Sequence[Any]) -> Ports
     return ports
 
 
-def _ignores_acks(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool_]:
-    """Return flags, (F,), of flows whose sender ignores ACKs: constant rate, no loss recovery."""
-    constant = scenario.table.each("source", lambda source: getattr(source, "is_constant", False))
-    if not constant.any():
-        return constant
-    return np.asarray(constant & column_of(repairs).map(lambda repair: repair == "none").array())
-
-
 def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:
     """Return the packets that constant-rate sources send up to ``end``, s, (F,); 0 for other sources."""
     table = scenario.table
-    if not any(isinstance(source, CBR) for source in table.columns["source"].values):
-        return np.zeros(len(table))
     rates = table.each("source", lambda source: source.rate if isinstance(source, CBR) else 0.0)
     stops = np.minimum(end, table.numbers("stop"))
     sent: Floats = np.minimum(table.numbers("size"), rates * np.maximum(0.0, stops - starts))
@@ -181,10 +171,8 @@ def _division(end: float, sample: float) -> tuple[float, int, int]:
 
 
 def _phases(scenario: Scenario, method: Packets) -> Floats:
-    """Return the tick phases of the flows, s, (F,); 0 except with ns-2's conventions; ValueError for a wrong number."""
+    """Return the tick phases of the flows with ns-2's conventions, s, (F,); ValueError for a wrong number."""
     F = len(scenario.flows)
-    if not method.is_ns2:
-        return np.zeros(F)
     if method.phases is not None:
         if len(method.phases) != F:
             raise ValueError(f"phases: {count_of(len(method.phases), 'value')}, must be one for each of {F} flows")
@@ -218,7 +206,11 @@ def simulate_packets(
 
 def trajectory(plan: PacketPlan, records: Records, run_seconds: float) -> Trajectory:
     """Return a run's records as a `Trajectory`, with ``run_seconds`` as its ``seconds``; most arrays are lazy."""
-    view = _Sampled(plan, records)
+    view, waits = _Sampled(plan, records), plan.scenario.table.waits
+    started = np.array(plan.starts, dtype=float)
+    if waits.any():  # nan if a flow waits for one that was not complete
+        earliest = np.where(waits, plan.earliest, plan.starts)
+        started = actual_starts(plan.scenario.followers, plan.delays_after, earliest, records.finished)
     fields = dict(
         scenario=plan.scenario,
         step=0.0,
@@ -228,7 +220,7 @@ def trajectory(plan: PacketPlan, records: Records, run_seconds: float) -> Trajec
         seconds=run_seconds,
         first_loss=records.first_loss,
         finished=records.finished,
-        started=_starts(plan, records.finished),
+        started=started,
         recoveries=Deferred(_recoveries, plan),
         paused=Deferred(_pause_intervals, plan, records.switched) if records.all_switches else None,
         counted=tuple(records.counted) or None,
@@ -239,7 +231,7 @@ def trajectory(plan: PacketPlan, records: Records, run_seconds: float) -> Trajec
         inside=records.inside,
         packet_jitter=plan.jitter,
         repeats_frames=bool((plan.errors > 0.0).any()),
-        observed=view.observed() or None,
+        observed=view.observed() if records.observed else None,
         **{name: getattr(records, name).astype(int) for name in FLOW_COUNTS},
         **{name: Deferred(getattr(view, name)) for name in VIEWED},
     )
@@ -401,14 +393,6 @@ class _Sampled:
         peak[nodes] = 0.0
         np.maximum.at(peak, nodes, self.records.peak_bytes[ports])
         return peak
-
-
-def _starts(plan: PacketPlan, finished: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the actual starts of the flows, s, (F,); nan if a flow waits for one that was not complete."""
-    if not plan.scenario.table.waits.any():
-        return np.array(plan.starts, dtype=float)
-    earliest = np.where(plan.scenario.table.waits, plan.earliest, plan.starts)
-    return actual_starts(plan.scenario.followers, plan.delays_after, earliest, finished)
 
 
 def _access_links(plan: PacketPlan) -> dict[int, int]:

@@ -316,7 +316,7 @@ def _parts_of_packets(run: Any) -> tuple[str, ...]:
         return ()
     windows = table.numbers("max_window")
     delayed = table.each("delayed_acks", bool) & ~table.each("segments", bool)
-    rates = scenario.by_link(lambda link: link.rate)[bottlenecks(scenario)]
+    rates = scenario.link_table.rates[bottlenecks(scenario)]
     limited = is_window & (windows < rates * scenario.packet_rtts()) & (run.window.max(axis=1) > 0.999 * windows)
     whole = np.where(delayed & (windows >= 2.0), 2.0 * np.floor(0.5 * windows), np.floor(windows))
     first = table.numbers_or_nan("initial_window")
@@ -648,7 +648,7 @@ def _policer_mismatches(scenario: Scenario) -> Iterator[str]:
         if not len(hops) or np.isin(hops, routes.begin).any():
             continue
         links = np.unique(routes.places[hops - 1])
-        fastest = float(scenario.by_link(lambda link: link.rate)[links].sum())
+        fastest = float(scenario.link_table.rates[links].sum())
         if policer.rate >= fastest and policer.burst >= len(links):
             yield (
                 f"Policer at {policer.link} drops nothing: rate = {policer.rate:.4g} packets/s is not below that of "
@@ -672,7 +672,7 @@ def _rate_rule_mismatches(scenario: Scenario) -> tuple[str, ...]:
     if not rules:
         return ()
     table = scenario.table
-    line_rates = scenario.by_link(lambda link: link.rate)[scenario.routes.first]
+    line_rates = scenario.link_table.rates[scenario.routes.first]
     rtts = scenario.packet_rtts()
     mismatches = []
     for rule, flows in rules:

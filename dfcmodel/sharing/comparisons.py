@@ -464,7 +464,7 @@ def compare_rules(
         for factor, chain in zip(factors, seeds, strict=True):
             longer = replace(path, duration=factor * path.duration, warm_up=factor * path.warm_up)
             setting = _run_setting(longer, [chosen[i] for i in task], chain, runs)
-            if not setting.drifting:
+            if not setting.estimate.drifting:
                 break
         if len(task) == 1:
             alone[n] = setting
@@ -493,8 +493,8 @@ def compare_rules(
         settled=column(pairs, lambda setting: setting.estimate.settled),
         alone_settled=column(alone, lambda setting: setting.estimate.settled),
         rtt_exponent_settled=column(exponents, lambda setting: setting.estimate.settled),
-        drifting=column(pairs, lambda setting: setting.drifting),
-        alone_drifting=column(alone, lambda setting: setting.drifting),
+        drifting=column(pairs, lambda setting: setting.estimate.drifting),
+        alone_drifting=column(alone, lambda setting: setting.estimate.drifting),
         **estimates("share", pairs), **estimates("rate", alone, path.bandwidth), **estimates("rtt_exponent", exponents),
         delay=column(alone, lambda setting: np.mean([run.delay for run in setting.runs])),
         loss=column(alone, lambda setting: np.mean([run.loss[0] for run in setting.runs])),
@@ -503,21 +503,21 @@ def compare_rules(
 
 
 class _Estimate(NamedTuple):
-    """Mean of a measure over runs, half widths of its two intervals, and whether it is settled."""
+    """Mean of a measure over runs, half widths of its two intervals, and whether it is settled, and drifts."""
 
     mean: float
     half_width: float
     prediction_half_width: float
     settled: bool
+    drifting: bool
 
 
 class _Setting(NamedTuple):
-    """Runs of one flow or two, their path, the estimate of their measure, and whether it drifts."""
+    """Runs of one flow or two, their path, and the estimate of their measure."""
 
     runs: list[Shared]
     path: Bottleneck
     estimate: _Estimate
-    drifting: bool
 
     def reverse(self) -> _Setting:
         """Return the setting of the same runs whose share is that of the second flow."""
@@ -543,7 +543,7 @@ def _estimate(
     bias = 0.5 * (mean - 0.5) if is_larger_share else 0.0  # at four times the duration
     settled = bool(is_settled(values, first_half, second_half, half, bias=bias))
     prediction = float(np.maximum(prediction_half_width(values, STOPPING_LEVEL), 2.0 * resolution))
-    return _Estimate(mean, half, prediction, settled)
+    return _Estimate(mean, half, prediction, settled, is_drifting(first_half, second_half))
 
 
 def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: NDArray[np.int64], budget: int) -> _Setting:
@@ -580,9 +580,8 @@ def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: NDArray[np.in
             f"duration = {path.duration:g}, loss = {path.loss:g}: nothing arrived after the warm-up of "
             f"{path.warm_up:g} s; must be longer, or the loss smaller"
         )
-    first_half, second_half = (np.array([measure(run.half_rates[half]) for run in runs]) for half in (0, 1))
     estimate = _estimate(runs, measure, is_larger_share=measure is larger_share, resolution=resolution)
-    return _Setting(runs, path, estimate, is_drifting(first_half, second_half))
+    return _Setting(runs, path, estimate)
 
 
 def _run_exponent(path: Bottleneck, rule: WindowRule, seeds: NDArray[np.int64]) -> _Setting:
@@ -596,7 +595,7 @@ def _run_exponent(path: Bottleneck, rule: WindowRule, seeds: NDArray[np.int64]) 
         raise ValueError(
             f"duration = {path.duration:g}, loss = {path.loss:g}: a flow delivered nothing after the warm-up"
         )
-    return _Setting(runs, path, _estimate(runs, exponent), drifting=False)
+    return _Setting(runs, path, _estimate(runs, exponent))
 
 
 def _ratio(part: float, total: float) -> float:

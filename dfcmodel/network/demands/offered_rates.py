@@ -45,7 +45,7 @@ def bottlenecks(scenario: Scenario) -> Integers:
 def shares_of_links(scenario: Scenario) -> Floats:
     """Return each link's rate over its number of flows, packets/s, (L,); its rate without flows."""
     crowd = crowds(scenario)
-    return np.asarray(scenario.by_link(lambda link: link.rate) / np.maximum(crowd, 1))
+    return np.asarray(scenario.link_table.rates / np.maximum(crowd, 1))
 
 
 def may_lose(scenario: Scenario) -> NDArray[np.bool_]:
@@ -61,7 +61,7 @@ def may_lose(scenario: Scenario) -> NDArray[np.bool_]:
     windows = np.bincount(routes.places, max_windows[routes.flow], len(scenario.link_table))
     used, which = np.unique(at, return_inverse=True)
     rooms = np.array([scenario.room_of(n) for n in used.tolist()])[which.reshape(-1)]
-    rates = scenario.by_link(lambda link: link.rate)[at]
+    rates = scenario.link_table.rates[at]
     holds = rooms + np.minimum(rooms, rates * scenario.base_rtts())
     return np.asarray(windows[at] > holds)
 
@@ -117,7 +117,7 @@ def offers_all_at_once(scenario: Scenario) -> bool:
         return False
     first = scenario.routes.first
     rates = table.each("source", _sending_rate)
-    lines = scenario.by_link(lambda link: link.rate)[first]
+    lines = scenario.link_table.rates[first]
     return bool((begins == begins[0]).all() and scenario.is_interface[first].all() and (rates >= lines).all())
 
 

@@ -124,7 +124,7 @@ def _ports(plan: PacketPlan) -> NDArray[Any]:
 def _flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return rows of flows, (F,), and of rates and rules, one per flow whose rate changes; one row each without any."""
     table = plan.scenario.table
-    line_rates = plan.scenario.by_link(lambda link: link.rate)[plan.scenario.routes.first]
+    line_rates = plan.scenario.link_table.rates[plan.scenario.routes.first]
     first, group = table.alike("source", line_rates)
     gaps, rates = np.zeros(len(first)), np.zeros(len(first), layout.RATE)
     rules = np.zeros(len(first), RULE)

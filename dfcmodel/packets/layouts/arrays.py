@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,7 +107,7 @@ ROWS = 1 << 16
 
 def lay_out(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: int = 1) -> Layout:
     """Return the state of a run at t = 0; arrays that can grow begin ``spare`` times as large as usual."""
-    layout = further_layout(plan, (signatures, spare), lambda: _layout_of(plan, signatures, spare))
+    layout = further_layout(plan, (signatures, spare), partial(_layout_of, plan, signatures, spare))
     arrays = layout.arrays
     arrays["stream"] = plan.seeds.astype(np.int64)
     begin_flows(plan, arrays)
@@ -122,7 +123,7 @@ def lay_out(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: int 
 
 def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: int) -> Layout:
     """Return the state of a run at t = 0 before its seed, starts and first events are set."""
-    without_calendar, parts, order, ahead = plan.share("lookahead", lambda: plan_lookahead(plan))
+    without_calendar, parts, order, ahead = plan.share("lookahead", partial(plan_lookahead, plan))
     flow, rule, bits, sent, first_windows = lay_out_flows(plan, signatures)
     optional = rows_of_unused_features()
     if (flow["listed"] == NATIVE).any():
@@ -164,6 +165,10 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
     selective |= any(isinstance(repair, SelectiveRepair) for repair in among(plan.repairs))
     selective |= bool((flow["agent"][active] >= 0).any())
     window = int(plan.scenario.table.numbers("max_window").max())
+    # The last telemetry of each flow, (F, records, numbers); one row where no rule reads it.
+    reports = int(flow["reports"].max(initial=0))
+    clock = {"now": 0.0, "end": 0.0, "window": 0.0, "check": math.inf}
+    clock |= {"min_rto": plan.scenario.min_rto, "jitter": plan.jitter}
     arrays = {
         **optional,
         "packet": aligned(size, PACKET),
@@ -174,7 +179,7 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
         "rule": rule,
         "history": np.zeros(max(1, sent), HISTORY),
         "arrivals": lay_out_arrivals(plan, flow),
-        "reported": _telemetry_records(flow),
+        "reported": np.zeros((F if reports else 1, max(1, reports), 1 + MAX_TELEMETRY_FIELDS)),
         "begun": np.arange(F, dtype=np.int32)[active],
         "first_windows": first_windows,
         "hop": hop,
@@ -195,7 +200,7 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
         "home": np.concatenate([hosts.sender, hosts.receiver]),
         "exchange": np.zeros(EXCHANGED),
         "out": np.empty((2 * window + 64, 2), dtype=np.int32),
-        "clock": _clock(plan),
+        "clock": np.array([float(clock[name] if name in clock else getattr(plan.method, name)) for name in CLOCK]),
         "counters": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0, 0, 0], dtype=np.int64),
     }
     if plan.has_discipline(SwitchProgram):
@@ -204,7 +209,7 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
         arrays.update(lay_out_elements(plan, port_rows, len(hop)))
     if plan.scenario.table.waits.any():
         arrays.update(lay_out_followers(plan))
-    if plan.choices or any(plan.outages) or plan.spraying is not None:
+    if plan.choices or plan.outages or plan.spraying is not None:
         arrays.update(lay_out_routing(plan, arrays))
     if plan.watchdogs or plan.routing:
         arrays.update(lay_out_watchdogs(plan, arrays))
@@ -220,13 +225,6 @@ def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> Non
     arrays["trace"] = np.zeros(ROWS * spare, TRACE)
 
 
-def _clock(plan: PacketPlan) -> NDArray[np.float64]:
-    """Return the initial ``clock`` of a run, one number per name in `CLOCK`: times in s, and options."""
-    numbers = {"check": math.inf, "min_rto": plan.scenario.min_rto, "jitter": plan.jitter}
-    numbers |= dict.fromkeys(("now", "end", "window"), 0.0)
-    return np.array([float(numbers[name] if name in numbers else getattr(plan.method, name)) for name in CLOCK])
-
-
 def _faults(plan: PacketPlan) -> NDArray[Any]:
     """Return each port's probabilities of loss and of frame errors, rows of `FAULT`; one row of zeros without any."""
     if not (plan.losses.any() or plan.errors.any()):
@@ -234,12 +232,6 @@ def _faults(plan: PacketPlan) -> NDArray[Any]:
     faults = np.zeros(len(plan.ports), FAULT)
     faults["loss"], faults["error"], faults["request"] = plan.losses, plan.errors, plan.retry_loops
     return faults
-
-
-def _telemetry_records(flow: NDArray[Any]) -> NDArray[np.float64]:
-    """Return memory for the last telemetry of ``flow``, rows of flows, (F, K, 5); (1, 1, 5) if no rule reads it."""
-    records, numbers = int(flow["reports"].max(initial=0)), 1 + MAX_TELEMETRY_FIELDS
-    return np.zeros((len(flow), records, numbers) if records else (1, 1, numbers))
 
 
 def _times(plan: PacketPlan) -> NDArray[Any]:

@@ -79,7 +79,7 @@ def marks_leaving(discipline: Discipline) -> bool:
 
 def signatures_of_managers(plan: PacketPlan) -> tuple[Signature, ...]:
     """Return the distinct signatures of the managers that the kernel calls by address."""
-    rules = [rule for rule in plan.disciplines if _manager_number(rule) == BY_ADDRESS]
+    rules = [rule for rule in plan.ports.disciplines if _manager_number(rule) == BY_ADDRESS]
     managers = map(manager_of, rules)
     return tuple(dict.fromkeys(manager_signature_of(rule) for rule in managers if rule is not None))
 

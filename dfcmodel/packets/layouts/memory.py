@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,8 +51,8 @@ WITHOUT_VALUES = ("packet", "sent_at", "ring", "block", "out", "slot")
 """Arrays without values at first."""
 KEY = ("layout",)
 """Key of the layout of the last kind of run in `RoutedFlows.derived`."""
-OF_SEED = ("seed", "phases")
-"""Options of a method on which a layout does not depend, before it is given its seeds."""
+OF_SEED: dict[str, Any] = {"seed": None, "phases": None}
+"""Options of a method on which a layout does not depend, before it is given its seeds, without their values."""
 
 
 def aligned(count: int, dtype: Any) -> NDArray[Any]:
@@ -71,7 +70,11 @@ def max_elements(plan: PacketPlan) -> int:
         times, copies = times + plan.path.largest_hold, plan.path.largest_copies
     acks = times * plan.bits / (8.0 * HEADER)  # full of ACKs, whether they take time or not
     inside = float((np.minimum(plan.max_queued, 1 << 22) + 2.0 + acks).sum())
-    messages = _most_messages(plan)
+    messages, (asks, feeder) = 0.0, plan.pauses
+    if asks.size:  # one for each packet that arrives or leaves, and for each pause with quanta one for its end
+        ways = plan.delays[feeder] + plan.signalling[asks]
+        of_pairs = 3.0 + ways * (plan.bits[feeder] + plan.bits[asks]) / (8.0 * HEADER)
+        messages = plan.initial_events + float(of_pairs.sum())
     table = plan.scenario.table
     sizes = table.numbers("size")
     window = 4.0 * np.minimum(table.numbers("max_window"), sizes) + 64.0
@@ -79,19 +82,6 @@ def max_elements(plan: PacketPlan) -> int:
     windows = float(np.where(has_window, window, np.minimum(sizes, 1 << 22)).sum())
     clocks = 2 * len(plan.clocks)
     return int(min(2.0 * inside, 2.0 * windows * copies) + messages) + 8 * len(plan.forward) + 64 + clocks
-
-
-def _most_messages(plan: PacketPlan) -> float:
-    """Return an upper bound of the pause messages in flight: one for each packet that arrives or leaves.
-
-    Each pause that has quanta has a packet for their end.
-    """
-    asks, feeder = plan.pauses
-    if not asks.size:
-        return 0.0
-    ways = plan.delays[feeder] + plan.signalling[asks]
-    messages = 3.0 + ways * (plan.bits[feeder] + plan.bits[asks]) / (8.0 * HEADER)
-    return plan.initial_events + float(messages.sum())
 
 
 def outstanding(plan: PacketPlan) -> NDArray[np.int64]:
@@ -209,11 +199,12 @@ def further_layout(plan: PacketPlan, options: tuple[Any, ...], make: Callable[[]
     make
         Returns the layout, in which nothing depends on the seed, the phases and the starts.
     """
-    if plan.ports.derived is None or _has_seeds(plan):
+    depends_on_seeds = plan.spraying is not None or plan.has_discipline(SwitchProgram) or plan.clocks
+    if plan.ports.derived is None or depends_on_seeds or plan.scenario.table.waits.any() or plan.idle.any():
         return make()
     derived = plan.scenario.derived
     times = plan.end, plan.sample, plan.jitter, plan.faults, plan.watchdogs
-    key = plan.ports, *times, *_options_of(plan.method), *options
+    key = plan.ports, *times, vars(plan.method) | OF_SEED, *options
     before, pattern = derived.get(KEY, (None, None))
     if before is None or before[0] is not plan.ports or before[1:] != key[1:]:
         derived[KEY] = key, None
@@ -275,19 +266,3 @@ def _pattern_of(layout: Layout) -> _Pattern:
     empty = {name: (arrays[name].shape, arrays[name].dtype) for name in WITHOUT_VALUES}
     shared = {name: arrays[name] for name in CONSTANT}
     return _Pattern(layout.ahead, layout.max_elements, shared, empty, block, views)
-
-
-def _has_seeds(plan: PacketPlan) -> bool:
-    """Return whether a layout depends on seed or starts beyond the values that each run sets itself."""
-    return (
-        plan.spraying is not None
-        or plan.has_discipline(SwitchProgram)
-        or bool(plan.clocks)
-        or bool(plan.scenario.table.waits.any())
-        or bool(plan.idle.any())
-    )
-
-
-def _options_of(method: Any) -> tuple[Any, ...]:
-    """Return the values of a method's options that a layout depends on."""
-    return tuple(getattr(method, field.name) for field in dataclasses.fields(method) if field.name not in OF_SEED)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -282,19 +283,6 @@ def _order_ports(boxed: Integers, a: Integers, b: Integers) -> Integers:
     return np.array(order, dtype=np.int64)
 
 
-def _horizons(plan: PacketPlan, parts: RouteParts, queueing: Floats) -> Floats:
-    """Return the longest time, s, (P + 1,), from one calendar queue to each port, after ``queueing`` s, (P,), at ports.
-
-    ``queueing`` is the longest time in the queue of each port; at ports with lanes packets are pushed
-    when they leave. Beyond it calendar queues work more slowly.
-    """
-    leaving = plan.passage.max(axis=1) + np.where(plan.with_lanes, 0.0, queueing)
-    sums = np.concatenate([[0.0], np.cumsum(leaving[plan.representative_hops.port])])
-    far = np.zeros(len(plan.ports) + 1)
-    np.maximum.at(far, parts.target, sums[parts.end] - sums[parts.begin])
-    return np.asarray(np.minimum(far, plan.passage[:, 0].sum()), dtype=np.float64)
-
-
 # Rows of ports, and events that are scheduled before a run.
 
 
@@ -351,15 +339,23 @@ def lay_out_ports(
     port_rows["asks"] = port_rows["mate"] = np.arange(len(port_rows))
     port_rows["managed"] = ALL_LANES
     ports = port_rows[:P]
-    max_queued = plan.share("filled", lambda: np.minimum(plan.max_queued, outstanding(plan)))
-    _check_times(plan, max_queued)
+    max_queued = np.minimum(plan.max_queued, plan.share("outstanding", partial(outstanding, plan)))
+    # Times after the end of the run are counted in samples, too.
+    packet_time, longest = plan.transmission[:, 0], np.minimum(max_queued * plan.transmission[:, 0], plan.drain_times)
+    times = longest + 2.0 * packet_time + plan.delays
+    if (plan.end + times.sum()) / min(plan.sample, plan.transmission.max(axis=1).min()) > MAX_SAMPLES:
+        slowest = int(times.argmax())
+        msg = f"must be higher: what can queue there takes {times[slowest]:.3g} s"
+        hint = f"too long to be counted in samples of {plan.sample:g} s"
+        rate = 1.0 / packet_time[slowest]
+        raise ValueError(f"rate of {plan.ports[slowest].name} = {rate:.3g}: {msg}, {hint}")
     sizes, alarms = first_ring_sizes(
         np.where(plan.with_lanes, 0, max_queued), np.bincount(plan.hops.port, minlength=P), spare
     )
     spans = np.where(plan.cells > 0, 2, 1) * sizes  # behind the times the bytes of packets
     ring = np.cumsum(spans) - spans
     effects = LOSES * (plan.losses > 0.0) + REPEATS * (plan.errors > 0.0)
-    effects[[p for p, times in enumerate(plan.outages) if times]] |= FAILS
+    effects[list(plan.outages)] |= FAILS
     for name, values in (("room", plan.rooms), ("effects", effects),
                          ("delay", plan.delays), ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms),
                          ("unit", plan.data_bytes_in_queue)):  # fmt: skip
@@ -371,18 +367,6 @@ def lay_out_ports(
     port_rows["place"][order] = np.arange(len(order))
     buckets = _lay_out_buckets(plan, port_rows, parts, order, window, max_queued)
     return port_rows, buckets, np.empty(int(spans.sum()))
-
-
-def _check_times(plan: PacketPlan, max_queued: Integers) -> None:
-    """Raise ValueError if times after the end of the run are too long to be counted in samples."""
-    longest = np.minimum(max_queued * plan.transmission[:, 0], plan.drain_times)
-    times = longest + 2.0 * plan.transmission[:, 0] + plan.delays
-    slowest = int(times.argmax())
-    if (plan.end + times.sum()) / min(plan.sample, plan.transmission.max(axis=1).min()) > MAX_SAMPLES:
-        rate = 1.0 / plan.transmission[slowest, 0]
-        msg = f"must be higher: what can queue there takes {times[slowest]:.3g} s"
-        hint = f"too long to be counted in samples of {plan.sample:g} s"
-        raise ValueError(f"rate of {plan.ports[slowest].name} = {rate:.3g}: {msg}, {hint}")
 
 
 def _lay_out_buckets(
@@ -398,7 +382,13 @@ def _lay_out_buckets(
     largest = np.full(P, -1)  # size class: ports without data have ACKs alone
     largest[hops.port[~hops.is_ack]] = 0
     longest = np.minimum(max_queued * plan.transmission[np.arange(P), largest], plan.drain_times)
-    horizon = (window + _horizons(plan, parts, longest))[order]
+    # The longest time from one calendar queue to each port, (P + 1,), beyond which calendar queues work more slowly. At
+    # ports with lanes packets are pushed when they leave.
+    leaving = plan.passage.max(axis=1) + np.where(plan.with_lanes, 0.0, longest)
+    sums = np.concatenate([[0.0], np.cumsum(leaving[plan.representative_hops.port])])
+    far = np.zeros(P + 1)
+    np.maximum.at(far, parts.target, sums[parts.end] - sums[parts.begin])
+    horizon = (window + np.minimum(far, plan.passage[:, 0].sum()))[order]
     shortest = np.append(plan.transmission[:, 0], plan.transmission[:, 0].min())[order]
     # an interface whose events are with those of other senders has one there per packet time
     interfaces = np.count_nonzero(plan.at_senders & (plan.hosts.queue == P))
@@ -485,7 +475,10 @@ def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) 
     has = plan.with_lanes & ~plan.at_senders
     if not has.any():
         return empty_lanes(1)
-    by = _lanes_by(plan)
+    # Index in `LANE_KINDS` of each port's discipline, (P,); the number of kinds for others.
+    by: Integers = plan.by_discipline(
+        lambda rule: next((n for n, kind in enumerate(LANE_KINDS) if isinstance(rule, kind)), len(LANE_KINDS))
+    )
     chosen = np.flatnonzero(has[plan.hops.port])
     port, flow = plan.hops.port[chosen], plan.hops.flow[chosen]
     priorities, classes = encode_integers(plan.classes[chosen])
@@ -523,7 +516,12 @@ def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) 
     lane["flow"][at[by_flow]] = flow[by_flow]
     port_rows["levels"][coupled] = 2
     lane["level"][port_rows["lane"][coupled] + 1] = 1
-    _set_control_apart(plan, port_rows, lane, chosen)
+    # The control class, the first lane of its ports, goes before others.
+    control = encode_integers(port[plan.classes[chosen] == CONTROL])[0]
+    for p in control[port_rows["lanes"][control] > 1].tolist():
+        port_rows["levels"][p] = 2
+        begin = port_rows["lane"][p]
+        lane["level"][begin + 1 : begin + port_rows["lanes"][p]] = 1
     ranked = kind_of_hop == LANE_KINDS.index(Priority)
     if ranked.any():
         pairs = port[ranked] * span + classes[ranked]
@@ -534,15 +532,6 @@ def lay_out_lanes(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any]) 
     return lane
 
 
-def _set_control_apart(plan: PacketPlan, port_rows: NDArray[Any], lane: NDArray[Any], hops: NDArray[np.int64]) -> None:
-    """Let the control class, the first lane of its ports, go before others, in place; ``hops``: indices of hops."""
-    control = encode_integers(plan.hops.port[hops[plan.classes[hops] == CONTROL]])[0]
-    for p in control[port_rows["lanes"][control] > 1].tolist():
-        port_rows["levels"][p] = 2
-        first = port_rows["lane"][p]
-        lane["level"][first + 1 : first + port_rows["lanes"][p]] = 1
-
-
 def _set_managed(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]) -> None:
     """Set in ``port_rows`` the lane that a manager of one class sees; ``hop``, ``lane``: rows of the layout."""
     is_managed = plan.by_discipline(lambda rule: getattr(rule, "managed", None) is not None)
@@ -551,13 +540,6 @@ def _set_managed(plan: PacketPlan, port_rows: NDArray[Any], hop: NDArray[Any], l
     for p in chosen:
         rule: Any = plan.ports[p].discipline
         port_rows["managed"][p] = lanes.get((p, rule.managed), NO_LANE)
-
-
-def _lanes_by(plan: PacketPlan) -> NDArray[np.int64]:
-    """Return the index in `LANE_KINDS` of each port's discipline, (P,); the number of kinds for others."""
-    return plan.by_discipline(
-        lambda rule: next((n for n, kind in enumerate(LANE_KINDS) if isinstance(rule, kind)), len(LANE_KINDS))
-    )
 
 
 def class_lanes(plan: PacketPlan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
@@ -604,7 +586,7 @@ def lay_out_feedback(clocks: list[Clock], plan: PacketPlan, port_rows: NDArray[A
 
 def _lane(plan: PacketPlan, port_rows: NDArray[Any], p: int, key: tuple[int, bool]) -> int:
     """Return the lane at port p of packets, or ACKs, of a flow, key = (flow, is ACK)."""
-    return int(port_rows["lane"][p]) + plan.flows_at(p).index(key)
+    return int(port_rows["lane"][p]) + plan.flows_at[p].index(key)
 
 
 def clocks_of(clocks: list[Clock]) -> list[Event]:

@@ -26,7 +26,7 @@ def lay_out_routing(plan: PacketPlan, arrays: dict[str, Any]) -> dict[str, Any]:
     rows: dict[str, Any] = {}
     if plan.choices:
         rows |= _choices(plan, len(arrays["hop"]))
-    if any(plan.outages):
+    if plan.outages:
         rows |= _failures(plan)
     if plan.spraying is not None and plan.spraying.rerouting is not None:
         rows |= _epochs(plan.spraying, plan.spraying.rerouting, arrays["flow"])
@@ -46,8 +46,9 @@ def _choices(plan: PacketPlan, hops: int) -> dict[str, Any]:
 
 def _failures(plan: PacketPlan) -> dict[str, Any]:
     """Return by name the pairs (from, until), s, at which links are down, and each port's range of pairs."""
-    counts = np.array([len(times) for times in plan.outages], dtype=np.int64)
-    down = np.array([time for times in plan.outages for time in times])
+    counts = np.zeros(len(plan.ports), dtype=np.int64)
+    counts[list(plan.outages)] = list(map(len, plan.outages.values()))
+    down = np.concatenate(list(plan.outages.values()))
     after = np.cumsum(counts)
     rows = np.transpose([after - counts, after])
     return {"down": down, "downs": np.ascontiguousarray(rows)}

@@ -51,6 +51,8 @@ __all__ = [
 
 APART = ("start", "stop", "priority", "host", "weight", "after", "delays", "stack")
 """Options of flows that do not change their rows, or are written for all of them at once."""
+OF_ROWS = tuple(option.name for option in OPTIONS if option.name not in APART)
+"""Options of flows that change their rows."""
 REPAIR = {"": 0, "none": 0, "go-back-n": GO_BACK_N}
 """Repairs of rate rules without parameters."""
 
@@ -92,10 +94,10 @@ def lay_out_flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> Se
         hops = plan.end_rows.sender + 1 - way
         flow["stride"] = np.where(spraying.count > 0, hops[spraying.first], 0)
         flow["next_path"], flow["drawn"] = spraying.begins, plan.method.spraying == "random"
-    rules = [source for source in table.columns["source"].values if isinstance(source, RateRule)]
-    if any(sees_telemetry(type(rule)) for rule in rules):
+    if has_rate:
         follows = table.each("source", lambda source: sees_telemetry(type(source)))
-        flow["reports"] = np.where(follows, plan.telemetry[1], 0)
+        if follows.any():
+            flow["reports"] = np.where(follows, plan.telemetry[1], 0)
     again = flow["repair"][active] == SELECTIVE
     if not has_window and not again.any():
         return Senders(flow, rule, np.zeros(1, dtype=np.uint8), 0, windows)
@@ -126,7 +128,7 @@ def _rows_of_flows(
     if has_window:
         rtts = np.where(table.of_kind(WindowRule), plan.base_rtts, 0.0)
     if has_rate:
-        rates = scenario.by_link(lambda link: link.rate)
+        rates = scenario.link_table.rates
         line_rates = np.where(table.of_kind(RateRule), rates[scenario.routes.first], 0.0)
     repairs = [
         encode(repairs_of).whole()
@@ -134,9 +136,8 @@ def _rows_of_flows(
         if not isinstance(repairs_of, Column)  # which follows from the source
     ]
     # flows that differ in their routes and starts alone have the same row
-    options = [option.name for option in OPTIONS if option.name not in APART]
     numbers = [option for option, has in ((rtts, has_window), (line_rates, has_rate)) if has]
-    first, group = table.alike(*options, *numbers, *repairs)
+    first, group = table.alike(*OF_ROWS, *numbers, *repairs)
     kinds = _copies(_first_row(plan.method.is_ns2), np.zeros(len(first), dtype=np.int64))
     of_rule, of_arrivals = np.zeros(len(first), RULE), np.zeros(len(first), RULE)
     has_arrivals = table.given("arrivals").any()

@@ -164,7 +164,7 @@ def _transmission_times(scenario: Scenario, size: Floats, forwards_whole_packets
     The packets of a sprayed flow choose between the links of a hop, which have equal rates and are counted together.
     """
     routes, table, first = scenario.routes, scenario.table, float(forwards_whole_packets)
-    rates = scenario.by_link(lambda link: link.rate)[routes.places]
+    rates = scenario.link_table.rates[routes.places]
     ends = np.minimum.reduceat(np.where(_is_optional(scenario), np.inf, rates), routes.begin)
     times = np.asarray((size - first) * (1.0 / ends))
     for f in np.flatnonzero(np.minimum.reduceat(rates, routes.begin) < ends).tolist():
@@ -180,8 +180,8 @@ def _transmission_times(scenario: Scenario, size: Floats, forwards_whole_packets
 def _hops(scenario: Scenario) -> _Hops:
     """Return the times of a packet in an empty network, s, up to and from each hop."""
     routes = scenario.routes
-    delay = scenario.by_link(lambda link: link.delay)
-    sending = 1.0 / scenario.by_link(lambda link: link.rate)
+    delay = scenario.link_table.delays
+    sending = 1.0 / scenario.link_table.rates
     per_hop = (delay + sending)[routes.places]
     total = np.where(scenario.at_once, 0.0, (delay + sending)[routes.first])
     before = np.empty(len(per_hop))

@@ -75,7 +75,7 @@ class Diffusive(Queue):
         self.rule = self.port.discipline
         self.gain = self.rule.diffusion / self.port.delay
         self.capacity = 1.0 / float(simulation.plan.transmission[p, 0])
-        self.lanes = {key: RatedLane(self.capacity, self.capacity) for key in simulation.plan.flows_at(p)}
+        self.lanes = {key: RatedLane(self.capacity, self.capacity) for key in simulation.plan.flows_at[p]}
         self.started = 0  # only the last start that was scheduled happens
 
     def packets(self) -> Iterable[tuple[float, Packet]]:

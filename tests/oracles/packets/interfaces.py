@@ -30,7 +30,7 @@ class HostQueues(BlockedQueue):
         plan = simulation.plan
         assert isinstance(self.port.discipline, Interface)
         apart = self.port.discipline.acks == "control"
-        users = [key for key in plan.flows_at(p) if not (key[1] and apart)]
+        users = [key for key in plan.flows_at[p] if not (key[1] and apart)]
         self.priorities = {key: plan.scenario.flows[key[0]].priority for key in users}
         self.classes = sorted(set(self.priorities.values()))
         self.next_class = 0
