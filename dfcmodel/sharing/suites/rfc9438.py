@@ -225,10 +225,15 @@ def _timeout_window(rule: WindowRule) -> Iterator[Observation]:
     yield Observation("timeout at a window of 100 packets", 2.0, connection.window)
 
 
-def _slow_start_again(rule: WindowRule) -> tuple[Connection, float]:
-    """Return a connection at the end of slow start after a timeout, and the window at the timeout, packets."""
+def _slow_start_again(rule: WindowRule, *, after_loss: bool = False) -> tuple[Connection, float]:
+    """Return a connection at the end of slow start after a timeout, and the window at the timeout, packets.
+
+    With ``after_loss`` a loss comes before the timeout, whose K and W_max the rule then has.
+    """
     connection = connect(rule)
     slow_start_to(connection, LARGE_WINDOW)
+    if after_loss:
+        connection.report_loss()
     before = connection.window
     connection.time_out()
     if connection.window >= BETA * before:
@@ -255,9 +260,11 @@ def _timeout_threshold(rule: WindowRule) -> Iterator[Observation]:
 
 def _after_timeout(rule: WindowRule) -> Iterator[Observation]:
     """Yield windows for 6 s of the first congestion avoidance after a timeout: K = 0, W_max its first window."""
-    connection, before = _slow_start_again(rule)
-    reference = Reference(connection.now, connection.window, connection.window, before, connection.rtt)
-    yield from _rounds(connection, reference, connection.now + 6.0, "the end of slow start")
+    for after_loss in (False, True):
+        connection, before = _slow_start_again(rule, after_loss=after_loss)
+        reference = Reference(connection.now, connection.window, connection.window, before, connection.rtt)
+        label = "the end of slow start" + (", with a loss before the timeout" if after_loss else "")
+        yield from _rounds(connection, reference, connection.now + 6.0, label)
 
 
 def _spurious(rule: WindowRule) -> Iterator[Observation]:
