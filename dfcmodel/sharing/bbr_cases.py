@@ -224,8 +224,12 @@ FURTHER_CASES: tuple[Case, ...] = (
     Case("Window after a timeout", _run_with_timeout, bbr_state_checks.window_after_timeout,
          source="draft-ietf-ccwg-bbr, Sect. 5.6.4.4 (OnEnterRTO, RestoreCwnd)"),
     Case("Decreases of short-term bounds", _on_path(POLICED), bbr_state_checks.short_term_decreases,
-         source="draft-ietf-ccwg-bbr, Sect. 5.5.10.3 (LossLowerBounds)"),
+         source="draft-ietf-ccwg-bbr, Sect. 5.5.10.3 (InitLowerBounds, LossLowerBounds)"),
     Case("Window after PROBE_RTT", _on_path(PLAIN), bbr_state_checks.window_after_probe_rtt,
          source="draft-ietf-ccwg-bbr, Sect. 5.3.4 (CheckProbeRTTDone) and 5.6.4.4 (RestoreCwnd)"),
+    Case("Windows of the states", _on_path(PLAIN), bbr_state_checks.window_gains,
+         source="draft-ietf-ccwg-bbr, Sect. 5.6.1, 5.6.4.2 (UpdateMaxInflight) and 5.6.4.6 (SetCwnd)"),
+    Case("Round trips between probes for bandwidth", _on_path(PLAIN), bbr_state_checks.probe_rounds,
+         source="draft-ietf-ccwg-bbr, Sect. 5.3.3.8 (IsRenoCoexistenceProbeTime)"),
 )  # fmt: skip
 """Cases beside the appendix: an empty path, the draft's table of states, and a long run, which is one for all seeds."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "pacing_gains",
     "probe_interval",
+    "probe_rounds",
     "rounds",
     "short_term_bounds",
     "short_term_decreases",
@@ -23,13 +24,18 @@ __all__ = [
     "volume_caps",
     "window_after_probe_rtt",
     "window_after_timeout",
+    "window_gains",
 ]
 
 STARTUP_GAIN = 2.77
 PACING_GAINS = {"DRAIN": 0.5, "DOWN": 0.9, "CRUISE": 1.0, "REFILL": 1.0, "UP": 1.25, "PROBE_RTT": 1.0}
 """Pacing over bandwidth, in STARTUP and by other states (Sect. 5.6.1)."""
+WINDOW_GAINS = {"STARTUP": 2.0, "DRAIN": 2.0, "DOWN": 2.0, "CRUISE": 2.0, "REFILL": 2.0, "UP": 2.25}
+"""Windows over the bandwidth-delay product by states (Sect. 5.6.1); that of PROBE_RTT is case 10's."""
 GAIN_TOLERANCE = 0.01
 """Relative, for rates that are intervals between packets in whole units of a clock; BBRv1's gain is 4 % higher."""
+WINDOW_TOLERANCE = 0.05
+"""Relative: an ACK of two packets, and the two in UP, of windows of 80, and the bandwidth's 2 %."""
 HEADROOM = 0.15
 """Part of the longer-term bound that stays free in CRUISE and PROBE_RTT (Sect. 2.8)."""
 BETA = 0.7
@@ -45,6 +51,9 @@ RESTORED = 0.9
 PROBE_WAIT = 3.0
 """Largest time from the beginning of DOWN to a probe, s (Sect. 5.3.3.8.3)."""
 
+MAX_PROBE_ROUNDS = 63.0
+"""Largest number of round trips between probes, those of Reno for a loss rate of 1e-3 (Sect. 5.3.3.8.2)."""
+
 
 def startup_pacing(run: Observation) -> list[Check]:
     """Return the checks that at STARTUP's end the pacing rate, which never fell, is gain times bandwidth, less 1 %."""
@@ -59,6 +68,21 @@ def pacing_gains(run: Observation) -> list[Check]:
         ratios = [_pacing_over_bandwidth(run, n) for n in np.flatnonzero(_in(run, mode)).tolist()]
         value = float(np.median(ratios)) if ratios else math.nan
         checks.append(about(f"pacing over bandwidth in {mode}", value, gain, GAIN_TOLERANCE))
+    return checks
+
+
+def window_gains(run: Observation) -> list[Check]:
+    """Return the checks that without losses the largest window of each state is its gain times the product.
+
+    The bound of the window has extra_acked as well, and two packets in UP. In STARTUP an ACK may exceed it.
+    """
+    checks = [holds("without losses", run.lost[-1] == 0.0, f"{run.lost[-1]:.0f} lost")]
+    product = np.minimum(run.max_bw, run.bw_shortterm) * np.where(np.isfinite(run.min_rtt), run.min_rtt, 0.0)
+    for mode, gain in WINDOW_GAINS.items():
+        inside = _in(run, mode)
+        bound = float((gain * product + run.extra_acked)[inside].max(initial=0.0))
+        largest = float(run.cwnd[inside].max(initial=0.0))
+        checks.append(about(f"largest window in {mode}, packets,", largest, bound or math.nan, WINDOW_TOLERANCE))
     return checks
 
 
@@ -103,31 +127,62 @@ def short_term_bounds(run: Observation) -> list[Check]:
 
 
 def short_term_decreases(run: Observation) -> list[Check]:
-    """Return the checks that a round trip with losses leaves at least Beta of each short-term bound."""
+    """Return the checks that a round trip with losses leaves at least Beta of each short-term bound.
+
+    A bound begins from the largest bandwidth or the window. Beginnings within a state count, since a change of the
+    state changes the window.
+    """
     checks = []
-    for name in ("bw_shortterm", "inflight_shortterm"):
+    stays = run.mode[1:] == run.mode[:-1]
+    for name, origin in (("bw_shortterm", "max_bw"), ("inflight_shortterm", "cwnd")):
         bound = getattr(run, name)
-        finite = np.isfinite(bound[1:]) & np.isfinite(bound[:-1])
-        lowest = float((bound[1:][finite] / bound[:-1][finite]).min(initial=np.inf))
-        checks.append(holds(f"{name} falls", lowest < 1.0, f"to {lowest:.3f}"))
-        checks.append(
-            holds(f"{name} to no less than {BETA:g}", lowest >= BETA * (1.0 - GAIN_TOLERANCE), f"{lowest:.3f}")
-        )
+        before, after = np.isfinite(bound[:-1]), np.isfinite(bound[1:])
+        falls = before & after
+        lowest = float((bound[1:][falls] / bound[:-1][falls]).min(initial=np.inf))
+        begins = ~before & after & stays
+        least = float((bound[1:][begins] / getattr(run, origin)[:-1][begins]).min(initial=np.inf))
+        limit = BETA * (1.0 - GAIN_TOLERANCE)
+        checks += [
+            holds(f"{name} falls", lowest < 1.0, f"to {lowest:.3f}"),
+            holds(f"{name} to no less than {BETA:g}", lowest >= limit, f"{lowest:.3f}"),
+            holds(f"{name} begins at no less than {BETA:g} of {origin}", limit <= least < np.inf, f"{least:.3f}"),
+        ]
     return checks
 
 
 def probe_interval(run: Observation) -> list[Check]:
     """Return the checks that a bandwidth probe begins 2 to 3 s after the last one, or after PROBE_RTT."""
-    starts = [begin for begin, _ in run.spells("DOWN")] + [end for _, end in run.spells("PROBE_RTT")]
-    waits = []
-    for begin, _ in run.spells("REFILL"):
-        before = [start for start in starts if start < begin]
-        waits += [float(run.time[begin] - run.time[max(before)])] if before else []
+    waits = [float(run.time[probe] - run.time[begin]) for begin, probe in _waits(run)]
     late = [wait for wait in waits if not 2.0 <= wait <= PROBE_WAIT + 2.0 * run.path.rtt]
     return [
         holds("REFILL follows", waits, f"{len(waits)} times"),
         holds("after 2 to 3 s, and a round trip", not late, ", ".join(f"{wait:.2f} s" for wait in late or waits)),
     ]
+
+
+def probe_rounds(run: Observation) -> list[Check]:
+    """Return the checks that a bandwidth probe begins after as many round trips as the product has packets, up to 63.
+
+    The count begins at 0 or 1, at random, and an ACK may begin a round trip within the first sample.
+    """
+    waits = [float(run.round_count[probe] - run.round_count[begin]) for begin, probe in _waits(run)]
+    limits = [min(float(run.max_bw[probe] * run.min_rtt[probe]), MAX_PROBE_ROUNDS) for _, probe in _waits(run)]
+    wrong = [rounds for rounds, limit in zip(waits, limits, strict=True) if not abs(rounds - limit) <= 2.0]
+    shown = ", ".join(f"{rounds:.0f}" for rounds in wrong or waits)
+    return [
+        holds("REFILL follows", waits, f"{len(waits)} times"),
+        holds(f"after {min(limits, default=math.nan):.0f} round trips, two more or less", not wrong, shown),
+    ]
+
+
+def _waits(run: Observation) -> list[tuple[int, int]]:
+    """Return the samples at which each wait for a bandwidth probe begins, in DOWN or after PROBE_RTT, and ends."""
+    starts = [begin for begin, _ in run.spells("DOWN")] + [end for _, end in run.spells("PROBE_RTT")]
+    waits = []
+    for probe, _ in run.spells("REFILL"):
+        before = [start for start in starts if start < probe]
+        waits += [(max(before), probe)] if before else []
+    return waits
 
 
 def rounds(run: Observation) -> list[Check]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from responsefn import WindowRule
 
 __all__ = [
+    "COMMON_PACKET",
     "DECREASES",
     "EVENTS_TO_MINIMUM",
     "LARGE_PACKET",
@@ -27,6 +28,7 @@ __all__ = [
     "observe_consecutive_losses",
     "observe_minimum_threshold",
     "observe_pacing",
+    "observe_small_windows",
     "slow_start_to",
 ]
 
@@ -38,6 +40,11 @@ LARGE_PACKET = 65_535
 """Bytes of a packet with which few ACKs reach a window of 2^31 bytes: the largest of UDP."""
 EVENTS_TO_MINIMUM = 20
 """Losses in a row after which a window of 40 packets is at its minimum: 40 x 0.7^20 is below 0.1."""
+MIN_WINDOW = 2.0
+"""Smallest ssthresh, packets (RFC 5681, Sect. 3.1, eq. 4; RFC 9438, Sect. 4.6), and QUIC's smallest window (RFC 9002,
+Sect. 7.2)."""
+LOSSES_TO_MINIMUM = 10
+"""Losses in a row through which a window of 40 packets falls to two by each of `DECREASES`."""
 COMMON_PACKET = 1500
 """Bytes of a packet to which a rule that counts packets may convert them by a constant of its own."""
 
@@ -125,6 +132,32 @@ def observe_minimum_threshold(rule: WindowRule) -> Iterator[Observation]:
         for number in range(1, EVENTS_TO_MINIMUM + 1):
             connection.report_loss() if name == "loss" else connection.time_out()
             yield Observation(f"{name} {number} in a row", 2.0, connection.ssthresh)
+
+
+def observe_small_windows(rule: WindowRule) -> Iterator[Observation]:
+    """Yield the larger of window and ssthresh, packets, after each of ten losses in a row, and after timeouts between.
+
+    The window falls from 40 packets to its minimum. A timeout follows each number of losses, in a connection of its
+    own, after which ssthresh alone is yielded. An infinite ssthresh is one that a library does not report.
+    """
+    connection, factor = connect(rule), DECREASES[rule.claims]
+    slow_start_to(connection, 40.0)
+    for number in range(1, LOSSES_TO_MINIMUM + 1):
+        before = connection.window
+        connection.report_loss()
+        reported = connection.ssthresh if math.isfinite(connection.ssthresh) else 0.0
+        event = f"loss {number} in a row, at a window of {before:.3g} packets"
+        yield Observation(event, max(factor * before, MIN_WINDOW), max(connection.window, reported))
+    for number in range(LOSSES_TO_MINIMUM):
+        connection = connect(rule)
+        slow_start_to(connection, 40.0)
+        for _ in range(number):
+            connection.report_loss()
+        before = connection.window
+        connection.time_out()
+        if math.isfinite(connection.ssthresh):
+            event = f"timeout after {number} losses, at a window of {before:.3g} packets"
+            yield Observation(event, max(factor * before, MIN_WINDOW), connection.ssthresh)
 
 
 def observe_pacing(rule: WindowRule) -> Iterator[Observation]:

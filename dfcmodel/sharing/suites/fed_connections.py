@@ -135,7 +135,8 @@ class Connection(ABC):
 class PythonConnection(Connection):
     """A connection of a rule in Python, which counts packets whatever their size in bytes.
 
-    Their windows do not grow at ACKs while the application limits them, as in the packet engine.
+    Their windows do not grow at ACKs while the application limits them, and that time is none of the rule, as in the
+    packet engine. Rules of deliveries have the time of the connection.
     """
 
     def __init__(self, rule: WindowRule, rtt: float = 0.1, start: float = 0.0, window: float = 0.0) -> None:
@@ -144,6 +145,7 @@ class PythonConnection(Connection):
         if window > 0.0:
             self.state = self.state._replace(cwnd=window)
         self._delivered, self._lost = 0.0, 0.0
+        self._counted, self._limited = start, 0.0  # time of the last ACK, and for how long the application limited it
         self._sent: deque[tuple[float, float]] = deque()  # time and delivered packets, for samples of the rate
 
     @property
@@ -163,22 +165,30 @@ class PythonConnection(Connection):
 
     def _on_ack(self, packets: int) -> None:
         """Report ``packets`` ACKs of one packet to the rule; while the application limits it, only deliveries."""
+        if self.is_limited:
+            self._limited += self.now - self._counted
+        self._counted = self.now
         for _ in range(packets):
             if not self.is_limited:
-                self.state = self.rule.on_ack(self.state, self.rule.params, Event(self.now, self.rtt))
+                self.state = self.rule.on_ack(self.state, self.rule.params, self._event())
             if isinstance(self.rule, DeliveryRule):
                 self._deliver(acked=1.0, lost=0.0)
 
     def _on_loss(self) -> None:
         """Report a loss to the rule."""
-        self.state = self.rule.on_loss(self.state, self.rule.params, Event(self.now, self.rtt))
+        self.state = self.rule.on_loss(self.state, self.rule.params, self._event())
         if isinstance(self.rule, DeliveryRule):
             self._lost += 1.0
             self._deliver(acked=0.0, lost=1.0)
 
     def _on_timeout(self) -> None:
         """Report a timeout to the rule."""
-        self.state = self.rule.on_timeout(self.state, self.rule.params, Event(self.now, self.rtt))
+        self.state = self.rule.on_timeout(self.state, self.rule.params, self._event())
+
+    def _event(self) -> Event:
+        """Return an event at the time of the rule, which the time of an application's limits is no part of."""
+        is_of_deliveries = isinstance(self.rule, DeliveryRule)
+        return Event(self.now if is_of_deliveries else self.now - self._limited, self.rtt)
 
     def _deliver(self, acked: float, lost: float) -> None:
         """Report packets acked and lost in a sample whose newest was sent one RTT ago, to a rule of deliveries."""

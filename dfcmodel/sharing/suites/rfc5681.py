@@ -14,6 +14,7 @@ from dfcmodel.sharing.suites.connections import (
     observe_consecutive_losses,
     observe_minimum_threshold,
     observe_pacing,
+    observe_small_windows,
     slow_start_to,
 )
 
@@ -137,10 +138,14 @@ CASES = (
     SuiteCase("minimum-threshold", "ssthresh after losses or timeouts in a row", "packets",
               "ssthresh is at least two packets", ">=", Tolerance(0.01), "RFC 5681, Sect. 3.1, eq. 4",
               observe_minimum_threshold, "own choice: rounding to bytes"),
+    SuiteCase("small-windows", "window and ssthresh after a loss, ssthresh after a timeout", "packets",
+              "they are at most half of the window, or two packets", "<=", Tolerance(0.01),
+              "RFC 5681, Sect. 3.1, eq. 4, and 3.2; RFC 9002, Sect. 7.2", observe_small_windows,
+              "own choice: rounding to bytes"),
     SuiteCase("pacing", "pacing rate over a window per round-trip time", "",
               "a sender that paces sends a window per round trip or more", ">=", RATIO, "RFC 9002, Sect. 7.7",
               observe_pacing, "own choice: intervals between packets in whole units of a clock"),
 )  # fmt: skip
 
-RFC5681 = Suite("rfc5681", 2, "RFC 5681, TCP Congestion Control, 2009, and RFC 6582", ("newreno",), CASES)
+RFC5681 = Suite("rfc5681", 3, "RFC 5681, TCP Congestion Control, 2009, and RFC 6582", ("newreno",), CASES)
 """Slow start, congestion avoidance, losses and timeouts of NewReno."""

@@ -21,6 +21,7 @@ from dfcmodel.sharing.suites.connections import (
     observe_consecutive_losses,
     observe_minimum_threshold,
     observe_pacing,
+    observe_small_windows,
     slow_start_to,
 )
 from dfcmodel.sharing.suites.cubic_reference import BETA, K_of, Reference
@@ -54,6 +55,9 @@ MEDIUM_WINDOW = 100.0
 LIMITS = ((math.inf, 7.0), (10.0, 5.0), (math.inf, 0.2))
 """Packets in flight for which an application has data, and for how long, s, after a loss at a window of 100 packets: at
 the end the window is above that of the loss, so that fast convergence does not apply to the next one."""
+LIMIT, LIMIT_DURATION, SPAN_AFTER_LIMIT = 10.0, 5.0, 2.0
+"""Packets in flight for which an application has data, and for how long, s, from K after a loss on; and how long the
+window is followed afterwards, s. If the time counts, W_cubic is C x 5^3 = 50 packets above W_max at once."""
 TABLE_TOLERANCE = Tolerance(0.5, 0.1)
 """Tables have integers. Their formula is the larger of two responses, without the lag of a round trip: 4 %
 (`responsefn.CUBIC`). The remainder is for one packet of small windows."""
@@ -115,6 +119,23 @@ def _after_limited_application(rule: WindowRule) -> Iterator[Observation]:
     connection.report_loss()
     reference = Reference(connection.now, connection.window, before, before, connection.rtt)
     yield from _rounds(connection, reference, connection.now + reference.K, "the loss")
+
+
+def _limited_stage(rule: WindowRule) -> Iterator[Observation]:
+    """Yield windows for 2 s after an application has limited the packets in flight for 5 s, from K after a loss on."""
+    connection = connect(rule, 0.05)
+    before, after = lose_at(connection, LARGE_WINDOW)
+    reference = Reference(connection.now, after, before, before, connection.rtt)
+    for _ in _rounds(connection, reference, connection.now + reference.K, "the loss"):
+        pass
+    begin = connection.now
+    connection.limit_application(LIMIT)
+    while connection.now < begin + LIMIT_DURATION:
+        connection.ack()
+    connection.limit_application(math.inf)
+    reference.start += connection.now - begin
+    reference.window = connection.window  # the case begins where the last one ends
+    yield from _rounds(connection, reference, connection.now + SPAN_AFTER_LIMIT, "the application's limit")
 
 
 def _at_plateau(rule: WindowRule) -> Iterator[Observation]:
@@ -204,10 +225,15 @@ def _timeout_window(rule: WindowRule) -> Iterator[Observation]:
     yield Observation("timeout at a window of 100 packets", 2.0, connection.window)
 
 
-def _slow_start_again(rule: WindowRule) -> tuple[Connection, float]:
-    """Return a connection at the end of slow start after a timeout, and the window at the timeout, packets."""
+def _slow_start_again(rule: WindowRule, *, after_loss: bool = False) -> tuple[Connection, float]:
+    """Return a connection at the end of slow start after a timeout, and the window at the timeout, packets.
+
+    With ``after_loss`` a loss comes before the timeout, whose K and W_max the rule then has.
+    """
     connection = connect(rule)
     slow_start_to(connection, LARGE_WINDOW)
+    if after_loss:
+        connection.report_loss()
     before = connection.window
     connection.time_out()
     if connection.window >= BETA * before:
@@ -234,9 +260,11 @@ def _timeout_threshold(rule: WindowRule) -> Iterator[Observation]:
 
 def _after_timeout(rule: WindowRule) -> Iterator[Observation]:
     """Yield windows for 6 s of the first congestion avoidance after a timeout: K = 0, W_max its first window."""
-    connection, before = _slow_start_again(rule)
-    reference = Reference(connection.now, connection.window, connection.window, before, connection.rtt)
-    yield from _rounds(connection, reference, connection.now + 6.0, "the end of slow start")
+    for after_loss in (False, True):
+        connection, before = _slow_start_again(rule, after_loss=after_loss)
+        reference = Reference(connection.now, connection.window, connection.window, before, connection.rtt)
+        label = "the end of slow start" + (", with a loss before the timeout" if after_loss else "")
+        yield from _rounds(connection, reference, connection.now + 6.0, label)
 
 
 def _spurious(rule: WindowRule) -> Iterator[Observation]:
@@ -316,6 +344,8 @@ CASES = (
     _window_case("limited-application", "RFC 9438, Sect. 4.2 and 5.8",
                  "a loss begins a stage, whose time has nothing of an application's limits before it",
                  _after_limited_application),
+    _window_case("limited-stage", "RFC 9438, Sect. 4.2 and 5.8",
+                 "the time of a stage has none in which the application limits the window", _limited_stage),
     SuiteCase("timeout-window", "window after a timeout", "packets",
               "a timeout leaves one packet as in Reno, or the two of QUIC's minimum window", "<=", Tolerance(0.01),
               "RFC 9438, Sect. 4.8; RFC 5681, Sect. 3.1; RFC 9002, Sect. 7.6.2", _timeout_window,
@@ -326,6 +356,10 @@ CASES = (
     SuiteCase("minimum-threshold", "ssthresh after losses or timeouts in a row", "packets",
               "ssthresh is at least two packets", ">=", Tolerance(0.01),
               "RFC 9438, Sect. 4.6, Figure 5, and 4.8; RFC 5681, Sect. 3.1, eq. 4", observe_minimum_threshold,
+              "own choice: rounding to bytes"),
+    SuiteCase("small-windows", "window and ssthresh after a loss, ssthresh after a timeout", "packets",
+              "they are at most beta_cubic = 0.7 of the window, or two packets", "<=", Tolerance(0.01),
+              "RFC 9438, Sect. 4.6, Figure 5, and 4.8; RFC 9002, Sect. 7.2", observe_small_windows,
               "own choice: rounding to bytes"),
     _window_case("after-timeout", "RFC 9438, Sect. 4.8",
                  "the first stage after a timeout begins with K = 0 and W_max = cwnd", _after_timeout),
@@ -346,5 +380,5 @@ CASES = (
               "rounding to integers, and 10 %: 4 % of the formula, one packet of small windows"),
 )  # fmt: skip
 
-RFC9438 = Suite("rfc9438", 3, "RFC 9438, CUBIC for Fast and Long-Distance Networks, 2023", ("cubic-rfc9438",), CASES)
+RFC9438 = Suite("rfc9438", 4, "RFC 9438, CUBIC for Fast and Long-Distance Networks, 2023", ("cubic-rfc9438",), CASES)
 """Sections 4.2 to 4.10 and the tables of Section 5.1."""

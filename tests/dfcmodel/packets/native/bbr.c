@@ -429,7 +429,7 @@ static void on_ack(void *state, const hopflow_cc_event *event, hopflow_cc_contro
     if (r.limited > 0.0 && r.in_flight == 1.0) restarted = 1.0;
   }
   for (uint64_t n = 0; n < event->acked_count && !newest; n++)
-    if (event->now - event->acked[n].sent == event->latest_rtt) newest = &event->acked[n];
+    if (fabs(event->now - event->acked[n].sent - event->latest_rtt) < 1e-9) newest = &event->acked[n];
   s->delivered += acked;
   if (s->delivered > s->app_limited) s->app_limited = 0.0;
   sample e = {event->now, event->latest_rtt, acked, lost, s->delivered, s->delivered, 0.0, (double)event->in_flight,

@@ -9,6 +9,8 @@
 
 typedef struct cubic {
   double peak, plateau, since, reno;
+  double counted, limited; /* time of the last ACK, and how long the application limited the window, s */
+  int idle;
 } cubic;
 
 static double maximum(double x, double y) { return x > y ? x : y; }
@@ -53,12 +55,27 @@ static void grow(cubic *s, double now, double rtt, hopflow_cc_control *control) 
   control->window = maximum(next, reno);
 }
 
+/* RFC 9438, 4.2: the time of a stage has none in which the application limits the window. */
+static double count(cubic *s, double now, int limited) {
+  if (limited) s->limited += now - s->counted;
+  s->counted = now;
+  return now - s->limited;
+}
+
+static void on_sent(void *state, const hopflow_cc_event *event, hopflow_cc_control *control) {
+  cubic *s = state;
+  (void)control;
+  if (event->in_flight_before == 0 && s->idle) count(s, event->now, 1);
+  s->idle = (event->flags & HOPFLOW_CC_APP_LIMITED) != 0;
+}
+
 static void on_ack(void *state, const hopflow_cc_event *event, hopflow_cc_control *control) {
+  double now = count(state, event->now, (event->flags & HOPFLOW_CC_APP_LIMITED) != 0);
   if (event->flags & HOPFLOW_CC_STARTS_RECOVERY)
-    reduce(state, event->now, 2.0, control); /* RFC 9438, Figure 5: at least two packets after a loss, */
+    reduce(state, now, 2.0, control); /* RFC 9438, Figure 5: at least two packets after a loss, */
   else if (event->flags & HOPFLOW_CC_MARK_EVENT)
-    reduce(state, event->now, 1.0, control); /* one after a mark */
-  for (uint64_t n = 0; n < event->growth; n++) grow(state, event->now, event->latest_rtt, control);
+    reduce(state, now, 1.0, control); /* one after a mark */
+  for (uint64_t n = 0; n < event->growth; n++) grow(state, now, event->latest_rtt, control);
 }
 
 static void on_timeout(void *state, const hopflow_cc_event *event, hopflow_cc_control *control) {
@@ -76,6 +93,7 @@ static const hopflow_cc_rule rule = {
     .recovery = "sack",
     .ecn = HOPFLOW_CC_ECT0,
     .init = init,
+    .on_sent = on_sent,
     .on_ack = on_ack,
     .on_timeout = on_timeout,
     .destroy = free,

@@ -607,14 +607,14 @@ def test_the_replay_names_a_record_that_cannot_be_opened(replay, tmp_path) -> No
 
 
 def test_the_replay_names_the_first_call_that_differs(native, replay, tmp_path) -> None:
-    packets(path(native("cubic.c").replace(record=str(tmp_path)), buffer=20))
+    packets(path(native("newreno.c").replace(record=str(tmp_path)), buffer=20))
     (file,) = tmp_path.iterdir()
-    done = subprocess.run([replay("newreno.c"), file], capture_output=True, text=True, check=False)
+    done = subprocess.run([replay("cubic.c"), file], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "after call" in done.stdout
     assert "on_ack at 0." in done.stdout
     file.write_bytes(b"other")
-    done = subprocess.run([replay("newreno.c"), file], capture_output=True, text=True, check=False)
+    done = subprocess.run([replay("cubic.c"), file], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (2, "not a record of version 1 of the ABI\n")
 
 
