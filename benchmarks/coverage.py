@@ -387,7 +387,8 @@ print((time.process_time() - began) / {CPU_CALLS})
 def _statement(function: str, setting: Setting) -> str:
     """Return a default call of a function with the name ``seed``, as source."""
     path = f"bandwidth={setting.bandwidth!r}, rtt={setting.rtt!r}, buffer={setting.buffer!r}"
-    options = f"loss={setting.loss!r}, duration={setting.duration!r}, seed=seed"
+    lasting = "" if setting.duration is None else f"duration={setting.duration!r}, "  # the earlier commit has no None
+    options = f"loss={setting.loss!r}, {lasting}seed=seed"
     if function == "coexist":
         factor = 2.0 if setting.kind == "unequal round trips" else 1.0
         path = path.replace(f"rtt={setting.rtt!r}", f"rtt=[{setting.rtt!r}, {factor * setting.rtt!r}]")
