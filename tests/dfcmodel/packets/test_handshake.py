@@ -64,9 +64,11 @@ def network(seed: int) -> Scenario:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_both_engines_are_equal_with_handshakes(seed: int) -> None:
-    recovery, loss = (None, "sack", "prr")[seed % 3], {"1->2": 0.1} if seed % 2 else None
+    scenario = network(seed)
+    first, second = scenario.flows[0].path[:2]
+    recovery, loss = (None, "sack", "prr")[seed % 3], {f"{first}->{second}": 0.1} if seed % 2 else None
     plan = plan_scenario(
-        network(seed), Packets(seed=seed + 1, recovery=recovery, loss=loss), duration=3.0,
+        scenario, Packets(seed=seed + 1, recovery=recovery, loss=loss), duration=3.0,
         sample=0.05, packet_jitter=1e-4 * (seed % 4 == 1),
     )  # fmt: skip
     equal_records(plan)

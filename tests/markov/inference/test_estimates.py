@@ -356,7 +356,7 @@ def test_times_have_units():
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="ascending"):
+    with pytest.raises(ValueError, match=r"must be later than the one before, 0"):
         ObservedPath([0.0, 0.0], [True, False], end=1.0)
     with pytest.raises(ValueError, match="end = 1"):
         ObservedPath([0.0, 2.0], [True, False], end=1.0)
