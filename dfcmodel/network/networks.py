@@ -796,8 +796,10 @@ class Scenario(Ingresses):
     @cached_property
     def data_links(self) -> frozenset[tuple[Hashable, Hashable]]:
         """Ends of the links that packets of data cross, over any path of a flow; other links have ACKs, or nothing."""
-        paths = itertools.chain.from_iterable((flow.path, *flow.paths) for flow in self.flows)
-        return frozenset(itertools.chain.from_iterable(map(itertools.pairwise, paths)))
+        links, used = self.link_table, present(self.routes.places, len(self.link_table))
+        ends = ([links.nodes[n] for n in at[used].tolist()] for at in (links.source, links.target))
+        sprayed = itertools.chain.from_iterable(self.table.columns["paths"].values)
+        return frozenset(itertools.chain(zip(*ends, strict=True), *map(itertools.pairwise, sprayed)))
 
     @cached_property
     def drop_causes(self) -> dict[str, str]:

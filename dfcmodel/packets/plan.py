@@ -16,6 +16,7 @@ from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
 from dfcmodel.network.links import Routes, among, distinct, present
 from dfcmodel.network.queueing.backpressure import BFC
+from dfcmodel.network.queueing.buffers import cell_bytes
 from dfcmodel.network.queueing.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
 from dfcmodel.network.queueing.coupled import DualPI2
 from dfcmodel.network.queueing.disciplines import DFC, Pause, manager_of
@@ -676,8 +677,7 @@ class PacketPlan:
     def sizes_in_queue(self) -> Floats:
         """Bytes that packets of each size class take in the queue of each port, (P, SIZES): whole cells of a buffer."""
         cells = self.cells[:, np.newaxis]
-        whole_cells = np.ceil(self.sizes / np.maximum(cells, 1)) * cells
-        return np.where(cells > 0, whole_cells, self.sizes)
+        return np.where(cells > 0, cell_bytes(self.sizes, np.maximum(cells, 1)), self.sizes)
 
     @shared
     def data_bytes_in_queue(self) -> Floats:

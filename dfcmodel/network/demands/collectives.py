@@ -717,7 +717,7 @@ def _warn_of_first_links(
     links, (source, target) = choices.links, indices
     is_end = np.zeros(len(links.nodes), dtype=np.bool_)
     is_end[source] = is_end[target] = True
-    tail, rate = links.source, links.each(lambda link: float(link.rate))
+    tail, rate = links.source, links.rates
     to_switch = ~is_end[links.target]
     slowest, fastest = np.full(len(links.nodes), np.inf), np.zeros(len(links.nodes))
     np.minimum.at(slowest, tail[to_switch], rate[to_switch])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from hopflow.checks import one_number
 from hopflow.units import PacketUnits, WithUnit, declares, quantities, quantity
@@ -75,7 +77,7 @@ class ByteBuffer:
         >>> ByteBuffer(1000, cell=80).taken(81)
         160.0
         """
-        return cell_bytes(size, int(self.cell))
+        return float(cell_bytes(size, int(self.cell)))
 
     @quantities(packet_size="size")
     def packets(self, packet_size: WithUnit) -> float:
@@ -87,13 +89,14 @@ class ByteBuffer:
         return self.room / self.taken(packet_size)
 
 
-def cell_bytes(size: float, cell: int) -> float:
-    """Return the bytes of the cells that a packet of ``size`` bytes takes in a buffer.
+def cell_bytes(size: Any, cell: Any) -> Any:
+    """Return the bytes of the cells that a packet of ``size`` bytes takes in a buffer; of arrays, one that both fit.
 
     >>> cell_bytes(81, 80)
     160.0
     """
-    return float(math.ceil(size / cell) * cell)
+    taken = np.ceil(size / cell) * cell
+    return taken if np.ndim(taken) else float(taken)
 
 
 def buffer_of(name: str, text: str) -> float | ByteBuffer:
