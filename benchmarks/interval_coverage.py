@@ -157,12 +157,12 @@ def evaluations() -> Iterator[Coverage]:
 
     link, rule = Bottleneck(500.0, 0.04, 20, duration=20.0, warm_up=4.0), CUBIC()
     chosen = ("Jain's index of 2 flows", "losses of 8 flows", "rate that NewReno keeps", "RTT exponent, R and 2R")
-    for section, measure, _, function in MEASURES:
-        if measure in chosen:
-            yield from _of_measure(section, measure, function, link, rule, _measure_row)
+    for measure in MEASURES:
+        if measure.name in chosen:
+            yield from _of_measure(measure, link, rule, _measure_row)
 
 
-def _of_measure(section: str, measure: str, function: Any, link: Any, rule: Any, measured: Any) -> Iterator[Coverage]:
+def _of_measure(measure: Any, link: Any, rule: Any, measured: Any) -> Iterator[Coverage]:
     """Measure the interval of a row's value, and that of its difference to NewReno."""
     from dfcmodel.sharing.rfc9743_measures import Bench
     from dfcmodel.sharing.rfc9743_verdicts import differences
@@ -171,20 +171,21 @@ def _of_measure(section: str, measure: str, function: Any, link: Any, rule: Any,
     began, values, gains = time.process_time(), [], []
     for seed in spawn_seeds(CALLS, 30).tolist():
         value, _, low, high, single, _, gain, gain_low, gain_high, _ = measured(
-            link, measure, function, rule, spawn_seeds(seed, 8).tolist()
+            link, measure, rule, spawn_seeds(seed, 8).tolist()
         )
         values.append(((low, high), around(value, single)))
         gains.append(((gain_low, gain_high), None))
     more = [
-        (function(Bench(link, s), rule), function(Bench(link, s), NewReno())) for s in spawn_seeds(TRUTH, 100).tolist()
+        (measure.run(Bench(link, s), rule), measure.run(Bench(link, s), NewReno()))
+        for s in spawn_seeds(TRUTH, 100).tolist()
     ]
     own, standard = (list(column) for column in zip(*more, strict=True))
-    number = section.split()[0]
-    yield covered("Evaluation.table", f"value of {number} {measure}, CUBIC", values, own, began)
-    true_gain = differences(measure, own, standard).value
+    number = measure.section.split()[0]
+    yield covered("Evaluation.table", f"value of {number} {measure.name}, CUBIC", values, own, began)
+    true_gain = differences(measure.quantity, own, standard).value
     gain = covered(
         "Evaluation.table",
-        f"difference of {number} {measure}, CUBIC less NewReno",
+        f"difference of {number} {measure.name}, CUBIC less NewReno",
         gains,
         [true_gain],
         time.process_time(),

@@ -13,7 +13,7 @@ from dfcmodel.network.endpoints.native_rules import full_name
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, validate_rules, within_limits
 from dfcmodel.sharing.convergence import WIDTH, run_seeds, seeds_text
-from dfcmodel.sharing.rfc9743_measures import MEASURES, Bench, Measure, limits_of
+from dfcmodel.sharing.rfc9743_measures import MEASURES, Bench, Measure
 from dfcmodel.sharing.rfc9743_verdicts import NOMINAL_LEVEL, SectionVerdict, differences, judge
 from hopflow.checks import instance, instances, integer, one_number
 from hopflow.deprecations import accept_old_names
@@ -273,13 +273,14 @@ def evaluate_rfc9743(
     duration = one_number("duration", duration, above=0.0, hint="in s")
     rows = []
     settings = list(itertools.product(instances("paths", paths, PathSet), MEASURES))
-    for path, (section, measure, unit, function) in progress_bar(settings, desc="RFC 9743", unit="measure"):
+    for path, measure in progress_bar(settings, desc="RFC 9743", unit="measure"):
         run_duration = max(duration, MIN_ROUND_TRIPS * path.rtt)
         link = Bottleneck(
             path.bandwidth, path.rtt, path.buffer, duration=run_duration, warm_up=0.2 * run_duration,
             discipline=discipline or FIFO(),
         )  # fmt: skip
-        rows.append((section, measure, path.name, unit, *_measure_row(link, measure, function, chosen, seeds)))
+        unit = measure.quantity.unit
+        rows.append((measure.section, measure.name, path.name, unit, *_measure_row(link, measure, chosen, seeds)))
     columns = [
         "section",
         "measure",
@@ -300,14 +301,14 @@ def evaluate_rfc9743(
     return Evaluation(chosen, table.reset_index(drop=True), NOT_JUDGED | PARTLY_MEASURED, runs)
 
 
-def _measure_row(link: Bottleneck, measure: str, function: Measure, rule: WindowRule, seeds: Any) -> tuple[float, ...]:
+def _measure_row(link: Bottleneck, measure: Measure, rule: WindowRule, seeds: Any) -> tuple[float, ...]:
     """Run seeds until the interval of rule less NewReno is narrow; return the row's columns from ``value`` on."""
 
     def run_pair(seed: int) -> tuple[float, float]:
-        return function(Bench(link, seed), rule), function(Bench(link, seed), NewReno())
+        return measure.run(Bench(link, seed), rule), measure.run(Bench(link, seed), NewReno())
 
     def is_narrow(runs: list[tuple[float, float]]) -> bool:
-        values = differences(measure, *zip(*runs, strict=True))
+        values = differences(measure.quantity, *zip(*runs, strict=True))
         if len(runs) < MIN_SEEDS:
             return False
         return values.high - values.low <= WIDTH or values.high == -np.inf
@@ -315,7 +316,7 @@ def _measure_row(link: Bottleneck, measure: str, function: Measure, rule: Window
     runs = run_seeds(run_pair, seeds, is_narrow)
     values, reference = map(list, zip(*runs, strict=True))
     value, half = float(np.mean(values)), float(half_width(values, NOMINAL_LEVEL))
-    interval = within_limits(value, half, *limits_of(measure)).tolist()
-    difference = differences(measure, values, reference)
+    interval = within_limits(value, half, *measure.quantity.limits).tolist()
+    difference = differences(measure.quantity, values, reference)
     single = float(prediction_half_width(values))
     return (value, half, *interval, single, float(np.mean(reference)), *difference, len(runs))

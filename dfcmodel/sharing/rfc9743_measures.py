@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from dfcmodel.network.elements.base import PathElement
 from dfcmodel.network.elements.delays import DelayTrace, Jitter, Reordering
@@ -17,7 +17,7 @@ from dfcmodel.network.queueing.managers import PIE, RED, CoDel
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from responsefn import CUBIC, NewReno, WindowRule
 
-__all__ = ["MEASURES", "QUEUES", "Bench", "Measure", "limits_of"]
+__all__ = ["MEASURES", "QUEUES", "Bench", "Measure", "Quantity"]
 
 REAL_TIME_SHARE = 0.05
 """Share of the bandwidth that the constant-rate flow sends."""
@@ -47,7 +47,28 @@ class Bench(NamedTuple):
         return (link or self.link).run(sources, seed=self.seed, **more)
 
 
-Measure = Callable[[Bench, WindowRule], float]
+Run = Callable[[Bench, WindowRule], float]
+
+
+class Quantity(NamedTuple):
+    """What a measure measures: its unit, which values are better, its smallest and largest value.
+
+    Differences of a ``share`` are in percentage points, those of other quantities a part of NewReno's mean.
+    """
+
+    unit: str
+    better: Literal["high", "low", "near 0"]
+    limits: tuple[float, float] = (0.0, 1.0)
+    share: bool = True
+
+
+class Measure(NamedTuple):
+    """One number of a rule on a path: section of RFC 9743, name, quantity, and the function that runs its flows."""
+
+    section: str
+    name: str
+    quantity: Quantity
+    run: Run
 
 
 def _heavy_loss(at: Bench, rule: WindowRule) -> float:
@@ -65,8 +86,8 @@ def _losses(at: Bench, rule: WindowRule) -> float:
     return float(at.run(*[rule] * FLOWS).loss.mean())
 
 
-def _fairness(flows: int) -> Measure:
-    """Return a measure: Jain's index of this number of flows of the rule."""
+def _fairness(flows: int) -> Run:
+    """Return a function: Jain's index of this number of flows of the rule."""
     return lambda at, rule: float(at.run(*[rule] * flows).jain)
 
 
@@ -76,8 +97,8 @@ def _rtt_exponent(at: Bench, rule: WindowRule) -> float:
     return math.log2(short / long) if short > 0.0 < long else math.inf
 
 
-def _short_flow(short: WindowRule | None) -> Measure:
-    """Return a measure: the duration, in round trips, of a short flow (None: of the rule) beside the rule."""
+def _short_flow(short: WindowRule | None) -> Run:
+    """Return a function: the duration, in round trips, of a short flow (None: of the rule) beside the rule."""
 
     def measure(at: Bench, rule: WindowRule) -> float:
         starts = [0.0, 0.5 * at.link.duration]
@@ -87,8 +108,8 @@ def _short_flow(short: WindowRule | None) -> Measure:
     return measure
 
 
-def _standard_rate(standard: WindowRule) -> Measure:
-    """Return a measure: the rate of a standard flow beside the rule, over its rate beside a second standard flow."""
+def _standard_rate(standard: WindowRule) -> Run:
+    """Return a function: the rate of a standard flow beside the rule, over its rate beside a second standard flow."""
 
     def measure(at: Bench, rule: WindowRule) -> float:
         among = float(at.run(standard, standard).rate.mean())
@@ -112,8 +133,8 @@ def _utilisation_with_loss(at: Bench, rule: WindowRule) -> float:
     return float(at.run(rule, link=replace(at.link, loss=0.01)).utilisation)
 
 
-def _measure_with_element(make_element: Callable[[Bottleneck], PathElement], quantity: str = "utilisation") -> Measure:
-    """Return a measure of a flow and an element: the "utilisation", "losses" (loss ratio) or "delay", ms."""
+def _measure_with_element(make_element: Callable[[Bottleneck], PathElement], quantity: str = "utilisation") -> Run:
+    """Return a function of a flow and an element: the "utilisation", "losses" (loss ratio) or "delay", ms."""
 
     def measure(at: Bench, rule: WindowRule) -> float:
         element = make_element(at.link)
@@ -193,8 +214,8 @@ def _onset(at: Bench, rule: WindowRule) -> float:
     return float(at.run(rule, sudden, starts=[0.0, at.link.warm_up]).loss[1])
 
 
-def _with_manager(name: str, measure: str) -> Measure:
-    """Return a measure of two flows over the queue ``name`` of `QUEUES`: utilisation, or queueing delay in ms."""
+def _with_manager(name: str, measure: str) -> Run:
+    """Return a function of two flows over the queue ``name`` of `QUEUES`: utilisation, or queueing delay in ms."""
 
     def two_flows(at: Bench, rule: WindowRule) -> float:
         run = at.run(rule, rule, link=replace(at.link, discipline=QUEUES[name](at.link.buffer)))
@@ -217,74 +238,91 @@ QUEUES: dict[str, Callable[[int], Discipline]] = {
 """Queue managers of section 7.1, as functions of the buffer in packets."""
 
 
-def limits_of(measure: str) -> tuple[float, float]:
-    """Return the smallest and the largest possible value of the measure of this name in `MEASURES`.
+UTILISATION = Quantity("", "high")
+LOSSES = Quantity("of packets", "low")
+QUEUEING = Quantity("ms", "low", (0.0, math.inf), share=False)
+DURATION = Quantity("RTTs", "low", (0.0, math.inf), share=False)
+KEPT_RATE = Quantity("of its own", "high", (0.0, math.inf))
 
-    >>> limits_of("Jain's index of 8 flows"), limits_of("queueing delay of one flow")
-    ((0.125, 1.0), (0.0, inf))
-    """
-    if measure.startswith("Jain"):
-        return 1.0 / int(measure.split()[-2]), 1.0
-    if measure.startswith("RTT exponent"):
-        return -math.inf, math.inf
-    return 0.0, 1.0 if measure.startswith(("losses", "utilisation")) else math.inf
-
-
-MEASURES: tuple[tuple[str, str, str, Measure], ...] = (
-    ("5.1.1 congestion collapse", "rate at 10 % random loss", "packets per RTT", _heavy_loss),
-    ("5.1.2 bufferbloat", "queueing delay of one flow", "ms", _queueing),
-    ("5.1.3 high packet loss", "losses of 8 flows", "of packets", _losses),
-    ("5.1.4 fairness within", "Jain's index of 2 flows", "", _fairness(2)),
-    ("5.1.4 fairness within", "Jain's index of 8 flows", "", _fairness(FLOWS)),
-    ("5.1.4 fairness within", "RTT exponent, R and 2R", "", _rtt_exponent),
-    ("5.1.5 short flows", "50 packets of the rule beside it", "RTTs", _short_flow(None)),
-    ("5.2.1 existing control", "rate that NewReno keeps", "of its own", _standard_rate(NewReno())),
-    ("5.2.1 existing control", "rate that CUBIC keeps", "of its own", _standard_rate(CUBIC())),
-    ("5.2.2 real-time", "losses of a constant-rate flow", "of packets", _real_time),
-    ("5.2.3 short and long flows", "50 packets of CUBIC beside it", "RTTs", _short_flow(CUBIC())),
-    ("6.3 wired paths", "utilisation alone", "", _utilisation),
-    ("6.4 wireless", "utilisation at 1 % random loss", "", _utilisation_with_loss),
-    ("6.4 wireless", "utilisation at 1 % loss in bursts of 10", "", _measure_with_element(_burst_loss)),
-    ("6.4 wireless", "utilisation of a capacity of 1/4 to 1", "", _measure_with_element(_fading)),
-    ("6.4 wireless", "utilisation with jitter of half a RTT", "", _measure_with_element(_jitter)),
-    *(
-        ("7.1 AQM", f"{measure} of 2 flows with {name}", unit, _with_manager(name, measure))
-        for name in QUEUES
-        for measure, unit in (("utilisation", ""), ("delay", "ms"))
+MEASURES: tuple[Measure, ...] = (
+    Measure(
+        "5.1.1 congestion collapse",
+        "rate at 10 % random loss",
+        Quantity("packets per RTT", "low", (0.0, math.inf), share=False),
+        _heavy_loss,
     ),
-    (
+    Measure("5.1.2 bufferbloat", "queueing delay of one flow", QUEUEING, _queueing),
+    Measure("5.1.3 high packet loss", "losses of 8 flows", LOSSES, _losses),
+    *(
+        Measure(
+            "5.1.4 fairness within", f"Jain's index of {n} flows", Quantity("", "high", (1.0 / n, 1.0)), _fairness(n)
+        )
+        for n in (2, FLOWS)
+    ),
+    Measure(
+        "5.1.4 fairness within",
+        "RTT exponent, R and 2R",
+        Quantity("", "near 0", (-math.inf, math.inf), share=False),
+        _rtt_exponent,
+    ),
+    Measure("5.1.5 short flows", "50 packets of the rule beside it", DURATION, _short_flow(None)),
+    Measure("5.2.1 existing control", "rate that NewReno keeps", KEPT_RATE, _standard_rate(NewReno())),
+    Measure("5.2.1 existing control", "rate that CUBIC keeps", KEPT_RATE, _standard_rate(CUBIC())),
+    Measure("5.2.2 real-time", "losses of a constant-rate flow", LOSSES, _real_time),
+    Measure("5.2.3 short and long flows", "50 packets of CUBIC beside it", DURATION, _short_flow(CUBIC())),
+    Measure("6.3 wired paths", "utilisation alone", UTILISATION, _utilisation),
+    Measure("6.4 wireless", "utilisation at 1 % random loss", UTILISATION, _utilisation_with_loss),
+    Measure("6.4 wireless", "utilisation at 1 % loss in bursts of 10", UTILISATION, _measure_with_element(_burst_loss)),
+    Measure("6.4 wireless", "utilisation of a capacity of 1/4 to 1", UTILISATION, _measure_with_element(_fading)),
+    Measure("6.4 wireless", "utilisation with jitter of half a RTT", UTILISATION, _measure_with_element(_jitter)),
+    *(
+        Measure("7.1 AQM", f"{measure} of 2 flows with {name}", quantity, _with_manager(name, measure))
+        for name in QUEUES
+        for measure, quantity in (("utilisation", UTILISATION), ("delay", QUEUEING))
+    ),
+    Measure(
         "7.3 varying delay",
         "utilisation after the minimum delay doubles",
-        "",
+        UTILISATION,
         _measure_with_element(_delay_steps(0.0, 1.0)),
     ),
-    (
+    Measure(
         "7.3 varying delay",
         "utilisation while it alternates, R and 2R",
-        "",
+        UTILISATION,
         _measure_with_element(_alternating_delay),
     ),
-    (
+    Measure(
         "7.3 varying delay",
         "queueing delay after it halves",
-        "ms",
+        QUEUEING,
         _measure_with_element(_delay_steps(1.0, 0.0), "delay"),
     ),
-    ("7.7 reordering", "utilisation, 10 % of packets a RTT late", "", _measure_with_element(_reordering)),
-    ("7.8 transient events", "utilisation over two interruptions", "", _measure_with_element(_interruptions)),
-    ("7.8 transient events", "losses of a sudden flow of half the rate", "of packets", _onset),
-    (
+    Measure(
+        "7.7 reordering",
+        "utilisation, 10 % of packets a RTT late",
+        UTILISATION,
+        _measure_with_element(_reordering),
+    ),
+    Measure(
+        "7.8 transient events",
+        "utilisation over two interruptions",
+        UTILISATION,
+        _measure_with_element(_interruptions),
+    ),
+    Measure("7.8 transient events", "losses of a sudden flow of half the rate", LOSSES, _onset),
+    Measure(
         "7.9 sudden changes",
         "utilisation after the capacity rises tenfold",
-        "",
+        UTILISATION,
         _measure_with_element(_capacity_steps(0.1, 1.0)),
     ),
-    (
+    Measure(
         "7.9 sudden changes",
         "losses after it falls to a tenth",
-        "of packets",
+        LOSSES,
         _measure_with_element(_capacity_steps(1.0, 0.1), "losses"),
     ),
-    ("7.9 sudden changes", "utilisation after a route of 2R and half of it", "", _route_change),
+    Measure("7.9 sudden changes", "utilisation after a route of 2R and half of it", UTILISATION, _route_change),
 )
-"""Section, name of the measure, its unit, and its function."""
+"""In the order of the table."""

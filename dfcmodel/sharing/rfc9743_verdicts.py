@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-__all__ = ["ANSWERS", "MARGIN", "NOMINAL_LEVEL", "Difference", "SectionVerdict", "better_is", "differences", "judge"]
+    from dfcmodel.sharing.rfc9743_measures import Quantity
+
+__all__ = ["ANSWERS", "MARGIN", "NOMINAL_LEVEL", "Difference", "SectionVerdict", "differences", "judge"]
 
 MARGIN = 0.05
 """Tolerated disadvantage to NewReno: five percentage points, or 5 % of NewReno's value."""
@@ -48,37 +50,24 @@ class SectionVerdict(NamedTuple):
     why: str
 
 
-def better_is(measure: str) -> str:
-    """Return which values of the measure of this name are better: "high", "low" or "near 0".
-
-    >>> better_is("utilisation alone"), better_is("losses of 8 flows"), better_is("RTT exponent, R and 2R")
-    ('high', 'low', 'near 0')
-    """
-    if measure.startswith("RTT exponent"):
-        return "near 0"
-    low = ("losses", "queueing delay", "delay", "50 packets", "rate at 10 %")
-    return "low" if measure.startswith(low) else "high"
-
-
-def differences(measure: str, values: Sequence[float], reference: Sequence[float]) -> Difference:
+def differences(quantity: Quantity, values: Sequence[float], reference: Sequence[float]) -> Difference:
     """Return how much better a rule is than NewReno, as a part of NewReno's mean (shares: of 1), from values per run.
 
     A value that is not finite (a flow that did not finish) is the worst value. If the rule has it on all seeds and
     NewReno on none, the difference is minus infinity. Otherwise the difference is NaN if any value is not finite.
     """
     rule_values, standard = np.asarray(values, dtype=float), np.asarray(reference, dtype=float)
-    kind = better_is(measure)
-    if kind == "near 0":
+    if quantity.better == "near 0":
         rule_values, standard = np.abs(rule_values), np.abs(standard)
     rule_finite, reference_finite = np.isfinite(rule_values), np.isfinite(standard)
     if not rule_finite.any() and reference_finite.all():
         return Difference(-np.inf, -np.inf, -np.inf)
     if not (rule_finite.all() and reference_finite.all()):
         return Difference(np.nan, np.nan, np.nan)
-    sign = 1.0 if kind == "high" else -1.0
+    sign = 1.0 if quantity.better == "high" else -1.0
     mean = sign * float(rule_values.mean() - standard.mean())
     residuals = rule_values - standard
-    if not is_share(measure):
+    if not quantity.share:
         scale = float(standard.mean())
         if scale == 0.0:
             same_value = not rule_values.any()
@@ -88,11 +77,6 @@ def differences(measure: str, values: Sequence[float], reference: Sequence[float
         residuals = (rule_values - rule_values.mean() / scale * standard) / scale
     half = float(half_width(residuals, NOMINAL_LEVEL))
     return Difference(mean, mean - half, mean + half)
-
-
-def is_share(measure: str) -> bool:
-    """Return whether the measure of this name is a share, with differences in percentage points."""
-    return measure.startswith(("losses", "utilisation", "Jain", "rate that"))
 
 
 def judge(table: pd.DataFrame, not_judged: Mapping[str, str]) -> tuple[SectionVerdict, ...]:

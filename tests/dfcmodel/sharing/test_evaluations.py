@@ -41,6 +41,8 @@ from responsefn import (
     WindowRule,
 )
 
+QUANTITIES = {measure.name: measure.quantity for measure in MEASURES}
+
 # RFC 9743: the standard rule equals itself, sections are answered or named as not covered.
 
 ONE = (PathSet("small", 500.0, 0.02, 10),)
@@ -98,14 +100,14 @@ AT = Bench(Bottleneck(1000.0, 0.04, 160, duration=20.0, warm_up=4.0), seed=1)
 
 @pytest.mark.parametrize("name", QUEUES)
 def test_managed_queues_are_shorter_and_carry_almost_as_much(name: str) -> None:
-    ask = {measure: function for _, measure, _, function in MEASURES}
+    ask = {measure.name: measure.run for measure in MEASURES}
     assert ask[f"utilisation of 2 flows with {name}"](AT, NewReno()) > 0.85
     longest = ask["queueing delay of one flow"](AT, NewReno())
     assert ask[f"delay of 2 flows with {name}"](AT, NewReno()) < 0.5 * longest
 
 
 def test_measures_have_names_of_their_own() -> None:
-    names = [measure for _, measure, _, _ in MEASURES]
+    names = [measure.name for measure in MEASURES]
     assert len(set(names)) == len(names)
 
 
@@ -138,7 +140,7 @@ def test_seeds_stop_where_the_interval_is_narrow_or_the_budget_is_spent() -> Non
 def test_delay_is_no_congestion_for_newreno_but_is_for_vegas() -> None:
     """RFC 9743, 7.3: inferring congestion from a longer delay reduces throughput where the minimum delay changes."""
     at = Bench(Bottleneck(1000.0, 0.02, 20, duration=20.0, warm_up=4.0), seed=1)
-    ask = {measure: function for _, measure, _, function in MEASURES}
+    ask = {measure.name: measure.run for measure in MEASURES}
     for measure in (
         "utilisation after the minimum delay doubles",
         "utilisation with jitter of half a RTT",
@@ -150,7 +152,7 @@ def test_delay_is_no_congestion_for_newreno_but_is_for_vegas() -> None:
 def test_what_interrupts_or_reorders_costs_what_it_takes_away() -> None:
     """The sender of half the link's mean capacity is not measured against its largest one; reordering is loss to NewReno."""
     at = Bench(Bottleneck(1000.0, 0.02, 20, duration=20.0, warm_up=4.0), seed=1)
-    ask = {measure: function for _, measure, _, function in MEASURES}
+    ask = {measure.name: measure.run for measure in MEASURES}
     for measure in ("utilisation of a capacity of 1/4 to 1", "utilisation over two interruptions"):
         assert 0.9 < ask[measure](at, NewReno()) <= 1.01
     assert ask["utilisation, 10 % of packets a RTT late"](at, NewReno()) < 0.4
@@ -198,7 +200,7 @@ def test_a_section_whose_differences_lie_at_the_margin_is_rarely_contradicted() 
     for _ in range(300):
         rows = []
         for _ in range(30):
-            found = differences("utilisation alone", 0.85 + 0.05 * draw.standard_normal(8), np.full(8, 0.9))
+            found = differences(QUANTITIES["utilisation alone"], 0.85 + 0.05 * draw.standard_normal(8), np.full(8, 0.9))
             rows.append(_row("6.3 wired", found.low, found.high))
         answers.append(judge(pd.DataFrame(rows), {})[0].answer)
     assert answers.count("contradicted") <= 300 * 0.025 + 3 * (300 * 0.025 * 0.975) ** 0.5
@@ -211,23 +213,23 @@ def test_the_interval_of_a_part_contains_the_ratio_of_both_means() -> None:
     inside = 0
     for _ in range(400):
         slow, standard = (mean * (1.0 + 0.2 * draw.standard_normal(8)) for mean in (20.0, 10.0))
-        found = differences("queueing delay of one flow", slow, standard)
+        found = differences(QUANTITIES["queueing delay of one flow"], slow, standard)
         inside += found.low <= -1.0 <= found.high
     assert inside >= 400 * 0.95 - 3 * (400 * 0.95 * 0.05) ** 0.5
 
 
 def test_differences_are_better_where_they_are_positive() -> None:
     """Points of a share; a part of the standard's value otherwise; a flow that never finishes is the worst."""
-    assert differences("utilisation alone", [0.9, 0.9], [0.8, 0.8]).value == pytest.approx(0.1)
-    assert differences("losses of 8 flows", [0.02, 0.02], [0.01, 0.01]).value == pytest.approx(-0.01)
-    delay = differences("queueing delay of one flow", [30.0, 30.0], [20.0, 20.0])
+    assert differences(QUANTITIES["utilisation alone"], [0.9, 0.9], [0.8, 0.8]).value == pytest.approx(0.1)
+    assert differences(QUANTITIES["losses of 8 flows"], [0.02, 0.02], [0.01, 0.01]).value == pytest.approx(-0.01)
+    delay = differences(QUANTITIES["queueing delay of one flow"], [30.0, 30.0], [20.0, 20.0])
     assert delay.value == pytest.approx(-0.5)
     short = "50 packets of the rule beside it"
-    assert differences(short, [np.nan, np.nan], [9.0, 8.0]).high == -np.inf
-    assert np.isnan(differences(short, [np.nan, 8.0], [9.0, 8.0]).value)
-    exponent = differences("RTT exponent, R and 2R", [-0.5, -0.5], [1.0, 1.0])
+    assert differences(QUANTITIES[short], [np.nan, np.nan], [9.0, 8.0]).high == -np.inf
+    assert np.isnan(differences(QUANTITIES[short], [np.nan, 8.0], [9.0, 8.0]).value)
+    exponent = differences(QUANTITIES["RTT exponent, R and 2R"], [-0.5, -0.5], [1.0, 1.0])
     assert exponent.value == pytest.approx(0.5)  # -0.5 is nearer to 0
-    assert np.isnan(differences("utilisation alone", [0.9], [0.8]).low)  # one seed
+    assert np.isnan(differences(QUANTITIES["utilisation alone"], [0.9], [0.8]).low)  # one seed
 
 
 # The delay within a bound that hurts a rule most.

@@ -51,8 +51,8 @@ def test_ports_end_as_the_rules_in_python_do(native: Native, source: str, rule: 
 
 def test_measures_of_rfc_9743_are_those_of_the_rule_in_python(native: Native) -> None:
     bench, port = Bench(Bottleneck(1000.0, 0.02, 20, duration=6.0, warm_up=1.0), 1), native("newreno.c")
-    for _, name, _, measure in MEASURES:
-        assert measure(bench, port) == measure(bench, NewReno()), name
+    for measure in MEASURES:
+        assert measure.run(bench, port) == measure.run(bench, NewReno()), measure.name
 
 
 @pytest.mark.parametrize("flags", [0, 1, 2, 3])
