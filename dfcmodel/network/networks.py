@@ -585,7 +585,7 @@ class Ingresses(RoutedFlows):
 
     @cached_property
     def _feed_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Rows of classes at links with PFC as columns: link, feeder and class, (N,) each, by flow."""
+        """Distinct (link, feeder, class) at links with PFC, three columns, (N,) each; feeder: a link, or -1 - flow."""
         routes, count = self.routes, len(self.links)
         counts = self.by_link(lambda link: link.discipline.queue_per == "class")
         counts[self.is_interface] = False

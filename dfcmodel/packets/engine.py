@@ -750,7 +750,7 @@ def _link_numbers(plan: PacketPlan) -> NDArray[np.int64]:
 
 
 def dropped_packets(plan: PacketPlan, causes: NDArray[np.int32], first_drops: NDArray[np.float64]) -> Any:
-    """Return the drops on the links of the scenario, rows of `DROPPED`, from fields of `Records`."""
+    """Return `DROPPED` rows, one per flow, link and cause, from fields of `Records` by hop, (H, CAUSES) each."""
     if not causes.any():
         return np.zeros(0, dtype=DROPPED)
     hops, links = plan.hops, _link_numbers(plan)

@@ -312,7 +312,7 @@ Times = tuple[tuple[float, float], ...]
 
 
 def failures_of(failures: Any) -> dict[str, Times] | None:
-    """Return the down times of each link, {name: ((begin, end), ...)}, s; None for None; ValueError if invalid."""
+    """Return {link: ((begin, end), ...)} from pairs of numbers in s, one or several per link, or None; ValueError."""
     if failures is None:
         return None
     by_link = {}

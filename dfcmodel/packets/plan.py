@@ -113,7 +113,7 @@ class Hops(NamedTuple):
 
     @property
     def row(self) -> Integers:
-        """Index of each hop in tables that also have a row per receiver and per sender, in order of a path, (H,)."""
+        """Row, (H,), of each hop in tables with a receiver's row after its packets' hops, a sender's after the ACKs'."""
         rows = np.arange(len(self.flow))
         rows += self.is_ack
         rows += 2 * self.flow

@@ -130,7 +130,7 @@ def drop_from_bands(link: Any, excess: float, before_full: float, step: Any, sha
 
 @inlined
 def subtract_surplus(first: int, end: int, surplus: float, now: Any) -> float:
-    """Subtract ``surplus`` from ``now`` of queues ``first`` .. ``end`` - 1 in turn, not below 0; return the total."""
+    """Subtract ``surplus`` from ``now`` of queues ``first`` .. ``end`` - 1 in turn, not below 0; return how much."""
     left = max(0.0, surplus)
     for c in range(first, end):
         amount = min(now[c], left)

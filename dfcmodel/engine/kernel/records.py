@@ -327,7 +327,7 @@ FIRST_FULL, FIRST_MANAGED, MANAGED = 0, 1, 2
 
 
 class Service(NamedTuple):
-    """Queues in the order in which they are served, and the packets queued at shared links."""
+    """Queues and links in order of service, with managers and random drops, and the packets queued at shared links."""
 
     blocks: Any  # BLOCK
     bands: Any  # BAND

@@ -20,7 +20,7 @@ GENEROUS = 2.0
 
 
 class RowVerdict(Enum):
-    """Verdicts on a row, ordered from insufficient to generous.
+    """Verdicts on a row; listed, not comparable by <, from insufficient to generous; last, a row that is not judged.
 
     Examples
     --------

@@ -219,7 +219,7 @@ class TraceFlows:
             yield (*end, after)
 
     def _messages(self, of: _Operation) -> tuple[Messages, PacketUnits]:
-        """Return the messages of an operation, in packets, and the bytes of one of its packets, as `PacketUnits`."""
+        """Return the messages of an operation, in packets, and the bytes per packet, equal parts of a message."""
         N = len(of.ranks)
         if of.kind == Collective.ALL_TO_ALL:
             packets = math.ceil(of.size / N / self.packet_size)

@@ -194,7 +194,7 @@ def _hops(scenario: Scenario) -> _Hops:
 
 
 def _earliest_starts(scenario: Scenario, ideal: Floats) -> Floats:
-    """Return the earliest start of each flow, s, (F,), from ``ideal`` durations; nan: after an infinite flow."""
+    """Return the earliest start of each flow, s, (F,), nan after one whose duration in ``ideal``, s, (F,), is nan."""
     after = scenario.followers
     delays, starts = after.times(scenario.table.numbers("start"))
     if not len(delays):

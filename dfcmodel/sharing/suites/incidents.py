@@ -138,7 +138,7 @@ def _idle(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _pacing(rule: WindowRule) -> Iterator[Observation]:
-    """Yield the packets sent in each tenth of the first RTT after a second without data."""
+    """Yield packets sent in each tenth of the first RTT after a second without data, and their limit; or NotJudged."""
     if "pacing_rate" not in rule.State._fields:
         raise NotJudged("it does not pace: its state has no pacing_rate")
     path, run = _restart(rule, 1.0, 1)

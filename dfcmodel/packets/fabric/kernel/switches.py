@@ -17,7 +17,7 @@ __all__ = ["process_switch"]
 
 @inlined
 def append_data(net: Any, p: int, e: int) -> None:
-    """Append packet e to the data queue of switch port p."""
+    """Append packet e to the data queue of switch port p, and count it in ``queued``."""
     port = net.port[p]
     net.packet[e].next = -1
     if port.queued == 0:
