@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from markov.models.measures import functionals
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
 __all__ = ["as_any_chain", "as_chain", "distribution", "select_states"]
@@ -225,7 +224,7 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
         mass[chain.number_of(start)] = 1.0
     except KeyError:
         message = f"start: {format_value(start)} is no state of the chain"
-        if isinstance(start, (list, tuple)) and len(start) == chain.size:
+        if isinstance(start, Mapping) or (isinstance(start, list | tuple) and len(start) == chain.size):
             message += f"; probabilities are a NumPy array of shape ({chain.size},)"
         raise ValueError(message) from None
     return mass

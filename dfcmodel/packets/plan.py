@@ -113,7 +113,7 @@ class Hops(NamedTuple):
 
     @property
     def row(self) -> Integers:
-        """Row, (H,), of each hop in tables with a receiver's row after its packets' hops, a sender's after the ACKs'."""
+        """Row, (H,), of each hop in tables with a receiver's row after those of packets, a sender's after ACKs'."""
         rows = np.arange(len(self.flow))
         rows += self.is_ack
         rows += 2 * self.flow

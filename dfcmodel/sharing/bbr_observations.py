@@ -213,7 +213,7 @@ def _record(rule: Any, path: Path, run: Any) -> Observation | None:
 
 
 def _reported_variables(rule: NativeRule, packet_bytes: float, reported: dict[str, Any]) -> dict[str, Floats]:
-    """Return variables by name, amounts in packets, ``mode`` from names in "state"; UnreportedError if one is unknown."""
+    """Return variables by name, amounts in packets, ``mode`` from names in "state"; UnreportedError if unknown."""
     unit = packet_bytes if rule.loaded.counts_bytes else 1.0
     variables = {
         name: values / unit if name in AMOUNTS else values for name, values in reported.items() if name != "state"
