@@ -49,7 +49,7 @@ LATEST_START = 2.0**64
 OF_CONNECTIONS = ("start", "size", "id", "trigger", "send_done_trigger", "recv_done_trigger")
 NOT_READ = {
     "failure": "failures of links are not read",
-    "Failures": "failures of links are not read",
+    "Failures": "failures of links are not read (Failures 0 has none)",
     "prio": "priorities among flows are not read",
     "addon": "connections that are added by signals are not read",
 }
@@ -202,6 +202,8 @@ def _parse(text: str, hosts: int) -> tuple[list[_Connection], dict[int, _Trigger
     for n, line in enumerate(text.splitlines(), 1):
         words = line.split()
         if not words or words[0].startswith("#"):
+            continue
+        if words == ["Failures", "0"]:
             continue
         if words[0] in NOT_READ:
             raise ValueError(f"line {n}, {line.strip()!r}: {NOT_READ[words[0]]}")

@@ -302,6 +302,11 @@ def test_a_size_of_zero_has_no_end() -> None:
     assert dfc.read_connection_matrix(text, FABRIC.hosts, **GIVEN)[0].size == math.inf
 
 
+def test_a_header_that_counts_no_failures_is_read() -> None:
+    read = dfc.read_connection_matrix(ONE.replace("Connections 1", "Connections 1\nFailures 0"), FABRIC.hosts, **GIVEN)
+    assert read[0] == dfc.read_connection_matrix(ONE, FABRIC.hosts, **GIVEN)[0]
+
+
 def test_a_file_is_read_and_named_in_errors(tmp_path: Path) -> None:
     file = tmp_path / "one.cm"
     file.write_text(ONE)
