@@ -462,6 +462,12 @@ def _percents(values: list[float]) -> str:
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
+def rate_resolution() -> str:
+    """Return the coverage of intervals of a rate alone by their smallest half width, as measured."""
+    text = (ROOT / "benchmarks" / "results" / "rate_resolution.md").read_text(encoding="utf-8")
+    return "\n".join(line for line in text.splitlines() if line.startswith("|"))
+
+
 def interval_settings() -> str:
     """Return the measured coverage of each setting."""
     rows = []
@@ -994,6 +1000,7 @@ MAKE: dict[str, Callable[[], str]] = {
     "error_constants": error_constants,
     "intervals": intervals,
     "interval_settings": interval_settings,
+    "rate_resolution": rate_resolution,
     "allowed_sets": allowed_sets,
     "null_worlds": null_worlds,
     "too_often": too_often,

@@ -80,7 +80,11 @@ such runs have a share of 0.55 and all others 0.5015, so that the mean lies outs
 run.
 """
 RATE_RESOLUTION = 0.001
-"""Smallest half width of the interval of a rate alone over the bandwidth, for the same reason."""
+"""Smallest half width of the interval of a rate alone over the bandwidth.
+
+One flow alone ends in few states, and four runs often agree. Without a smallest width 87 to 91 % of their intervals
+contain the mean, on one path 35 % (``python -m benchmarks.rate_resolution``).
+"""
 MORE_SEEDS = 2
 """Seeds of a rule alone over the budget, where a queue manager drops at random and the interval of four runs or more is
 narrower than one timeout.
