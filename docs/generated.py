@@ -465,7 +465,7 @@ def _percents(values: list[float]) -> str:
 def rate_resolution() -> str:
     """Return the coverage of intervals of a rate alone by their smallest half width, as measured."""
     text = (ROOT / "benchmarks" / "results" / "rate_resolution.md").read_text(encoding="utf-8")
-    return "\n".join(line for line in text.splitlines() if line.startswith("|"))
+    return "\n".join(line for line in text.splitlines() if line.startswith("|")) + "\n"
 
 
 def interval_settings() -> str:
