@@ -38,18 +38,12 @@ class PoolProgram:
     """Linear program whose optimum bounds the demand on a pool, with limits on active ports and classes."""
 
     def __init__(self, pool: HeadroomPool, blocked: float, ports: int, classes: int) -> None:
-        import scipy.sparse as sp
-
         self.pool, self.blocked, self.ports, self.classes = pool, blocked, ports, classes
-        P, K = pool.headroom.shape
-        self.n = P * K
+        self.n = pool.headroom.size
         self.unit = max(pool.shared, pool.demand)  # amounts are scaled to about 1
         self.brings = blocked * pool.rates / 8.0  # bytes of each port, shape (P,)
         self.after_pause = self._bytes_after_pause()
         self.usable = np.minimum(pool.headroom, self.after_pause).ravel()
-        self.of_port = sp.csr_matrix(
-            (np.ones(self.n), (np.repeat(np.arange(P), K), np.arange(self.n))), shape=(P, self.n)
-        )
 
     def relax(self, min_occupancy: float, max_occupancy: float, *, shared_full: bool) -> tuple[float, Floats | None]:
         """Return the bound for shared bytes from min to max, and how far groups pause, (P, K); (0, None): infeasible.
@@ -138,59 +132,55 @@ class PoolProgram:
         shared_full: bool,
     ) -> tuple[Floats, Any, Floats, Floats]:
         """Return cost, matrix, right side and bounds of `_solve`'s program; thresholds (n,), occupancies in bytes."""
-        import scipy.sparse as sp
+        from scipy.sparse import csr_matrix
 
         n, P, unit = self.n, len(self.pool.rates), self.unit
-        one, usable = sp.identity(n), self.usable / unit
+        group, port = np.arange(n), np.arange(P)
+        of_port = group // (n // P)
+        s, g, x, y, end = group, n + group, 2 * n + group, 3 * n + port, 3 * n + P  # columns; end: of filling
+        usable, brings = self.usable / unit, self.brings / unit
         max_shared = self._max_shared() / unit
-        brings = self.brings / unit
         port_groups, all_groups, intercept, slope = self._cuts(thresholds, max_occupancy)
-        rows: list[list[Any]] = [
-            [None, one, -sp.diags(usable), None, None],
-            [-one, None, sp.diags(thresholds / unit), None, None],
-            [-one * 0.0, None, one, -self.of_port.T, None],
-            [None, None, self.of_port, -self.classes * sp.identity(P), None],
-            [None, None, None, np.ones((1, P)), None],
-            [np.ones((1, n)), None, None, None, None],
-            [-np.ones((1, n)), None, None, None, None],
-            [None, None, np.ones((1, n)), None, None],
-            [None, None, self.of_port, -sp.diags(port_groups), None],
-            [
-                None,
-                self.of_port,
-                -sp.diags(slope / unit) @ self.of_port,
-                -sp.diags(intercept / unit),
-                None,
-            ],
+        # of each set of constraints the right side and the entries (row of the set, column, value)
+        constraints: list[tuple[Any, list[tuple[Any, Any, Any]]]] = [
+            (np.zeros(n), [(group, g, 1.0), (group, x, -usable)]),
+            (np.zeros(n), [(group, s, -1.0), (group, x, thresholds / unit)]),
+            (np.zeros(n), [(group, x, 1.0), (group, y[of_port], -1.0)]),
+            (np.zeros(P), [(of_port, x, 1.0), (port, y, -self.classes)]),
+            ([self.ports], [(0, y, 1.0)]),
+            ([max_occupancy / unit], [(0, s, 1.0)]),
+            ([-min_occupancy / unit], [(0, s, -1.0)]),
+            ([all_groups], [(0, x, 1.0)]),
+            (np.zeros(P), [(of_port, x, 1.0), (port, y, -port_groups)]),
+            (np.zeros(P), [(of_port, g, 1.0), (of_port, x, -slope[of_port] / unit), (port, y, -intercept / unit)]),
         ]
-        limits = [
-            np.zeros(3 * n + P),
-            [self.ports, max_occupancy / unit, -min_occupancy / unit, all_groups],
-            np.zeros(2 * P),
-        ]
-        scale = np.zeros((P, 1))
         if np.isfinite(self.blocked):
-            limits.append(np.zeros(2 * P))
-            after_pause = sp.diags(self.after_pause.max(axis=1) / unit)
-            rows.append([self.of_port, self.of_port, None, -sp.diags(brings), scale])
-            rows.append([None, self.of_port, None, -after_pause, scale])
+            after_pause = self.after_pause.max(axis=1) / unit
+            constraints.append((np.zeros(P), [(of_port, s, 1.0), (of_port, g, 1.0), (port, y, -brings)]))
+            constraints.append((np.zeros(P), [(of_port, g, 1.0), (port, y, -after_pause)]))
             if pausing is not None and self.fill_together(shared_full=shared_full):
-                limits += [np.zeros(P), brings]
-                rows.append([self.of_port, None, None, None, -brings[:, None]])
-                rows.append([None, self.of_port, None, None, brings[:, None]])
+                constraints.append((np.zeros(P), [(of_port, s, 1.0), (port, end, -brings)]))
+                constraints.append((brings, [(of_port, g, 1.0), (port, end, brings)]))
         else:
-            limits.append(np.zeros(P))
-            rows.append([self.of_port, None, None, -sp.diags(self.of_port @ max_shared), scale])
+            most = np.bincount(of_port, max_shared, P)
+            constraints.append((np.zeros(P), [(of_port, s, 1.0), (port, y, -most)]))
+        first, entries = 0, []
+        for limit, of_set in constraints:
+            entries += [np.broadcast_arrays(first + row, column, value) for row, column, value in of_set]
+            first += len(limit)
+        rows, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
+        matrix = csr_matrix((values.astype(np.float64), (rows, columns)), shape=(first, end + 1))
+        matrix.eliminate_zeros()
         if pausing is None:
             lower, upper = np.zeros(n), np.ones(n)
         else:
             lower = upper = pausing.ravel().astype(np.float64)
         ranges: list[Any] = [(0.0, max_shared), (0.0, usable), (lower, upper), (np.zeros(P + 1), 1.0)]
         bounds = np.vstack([np.column_stack(np.broadcast_arrays(*pair)) for pair in ranges])
-        cost = np.zeros(3 * n + P + 1)
-        cost[n : 2 * n] = -1.0
-        right = np.concatenate([np.asarray(limit, dtype=np.float64) for limit in limits])
-        return cost, sp.bmat(rows, format="csr"), right, bounds
+        cost = np.zeros(end + 1)
+        cost[g] = -1.0
+        right = np.concatenate([np.asarray(limit, dtype=np.float64) for limit, _ in constraints])
+        return cost, matrix, right, bounds
 
     def _cuts(self, thresholds: Floats, max_occupancy: float) -> tuple[Floats, float, Floats, Floats]:
         """Return (maximum groups per port (P,), of all ports, cut lines' values at 0 and slopes, (P,) each).
