@@ -225,10 +225,13 @@ def _random_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst
     for small in sorted(quantiles, key=lambda size: -quantiles[size]):
         if best is not None and quantiles[small] + max_cells * head <= best.cells:
             break  # a head has at most max_cells, and leaves less time for frames
+        cells = quantiles[small]
         for extra_cells in range(max_cells if head else 1):
             remaining = budget - minimum - extra_cells * link.cell
             if extra_cells and remaining < 0:
                 break
+            if best is not None and cells + head + extra_cells <= best.cells:
+                continue  # less time has no more cells than that of a smaller head
             counts = frame_counts(link, small, max(0, remaining))
             cells = counts.quantile(link.exceeded)
             if best is None or cells + head + extra_cells > best.cells:
