@@ -194,21 +194,18 @@ class Transient(TimeResult):
         """`occupancy` and `occupancy_error`."""
         if self.timed:
             raise ValueError("occupancy: of a model with events at given times it is not found")
-        jumps, previous = Uniformized(self.chain.Q), 0.0
-        total, error = np.zeros(self.chain.size), 0.0
+        jumps = Uniformized(self.chain.Q)
         powers = jumps.rate * float(self.times[-1])
         limit = limit_of(self.chain, self.start, powers) if powers > MIN_JUMPS_FOR_LIMIT else None
-        occupancies, errors = np.empty_like(self.pi), np.empty(len(self.times))
-        vector, vector_error = self.start, 0.0
+        parts, errors = np.empty_like(self.pi), np.empty(len(self.times))
+        spans = np.diff(self.times, prepend=0.0).tolist()
         with time_limit(self.max_seconds):
-            for k, moment in enumerate(self.times.tolist()):
-                span = moment - previous
-                part = jumps.occupancy(vector, span, self.tolerance / len(self.times), limit)
-                total = total + part.values
-                error += part.error + span * vector_error
-                occupancies[k], errors[k] = total, error
-                vector, vector_error, previous = self.pi[k], float(self.error_bound[k]), moment
-        return occupancies, errors
+            # the longest first: if it takes too long, that is said before the others are computed
+            for k in sorted(range(len(spans)), key=lambda k: -spans[k]):
+                vector, vector_error = (self.pi[k - 1], float(self.error_bound[k - 1])) if k else (self.start, 0.0)
+                part = jumps.occupancy(vector, spans[k], self.tolerance / len(self.times), limit)
+                parts[k], errors[k] = part.values, part.error + spans[k] * vector_error
+        return parts.cumsum(axis=0), errors.cumsum()
 
     @cached_property
     def _measures(self) -> list[dict[str, Any]]:

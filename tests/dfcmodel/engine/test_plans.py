@@ -475,7 +475,7 @@ def test_a_rule_whose_signal_is_a_mark_answers_a_marked_window_by_on_loss() -> N
 @pytest.mark.parametrize("level", ["fluid", "packets"])
 def test_marks_reduce_the_window_of_cubic_below_the_two_packets_of_a_loss(level: str) -> None:
     """RFC 9438, Sect. 4.6, Figure 5: at least one packet after a mark, two after a loss."""
-    run = simulate(star([CUBIC()] * 4, StepMarking(0.5), 1e3, 1e-3, duration=5.0), level=level)
+    run = simulate(star([CUBIC()] * 4, StepMarking(0.5), 1e3, 1e-3, access=1e-4, duration=5.0), level=level)
     assert run.timeouts.sum() == run.lost.sum() == 0
     assert 1.0 <= run.window[:, run.time > 0.5].min() < 1.9
 
