@@ -40,7 +40,7 @@ RANK = re.compile(r"\.([0-9]+)\.et$")
 NANOSECOND, MICROSECOND = 1e-9, 1e-6
 """Units of time of texts and of traces, s."""
 MAX_TRAILING_SHARE = 0.01
-"""Largest part of a rank's computation without a later message that is not reported."""
+"""Largest part of a rank's computation without a later flow from it that is not reported."""
 
 MAX_LINES = 3
 """Largest number of lines that a warning lists."""
@@ -168,16 +168,17 @@ def read_workload(
     gradients of weights first, and no other operation). A rank waits for its part of an operation of the forward pass
     or of gradients of inputs before it continues. Operations of gradients of weights run concurrently with the
     following passes and with each other. A rank begins a step of an operation when its messages of the previous step
-    are delivered. No flow waits for the computation after a rank's last message; a warning says how long it is. Others
-    name operations with bytes that exchange nothing: of groups of one rank, ``NONE``, and in ``DATA`` all but those of
-    gradients of weights.
+    are delivered. No flow waits for the computation after the last message that a rank sends; a warning says how long
+    it is. Others name operations with bytes that exchange nothing: of groups of one rank, ``NONE``, and in ``DATA`` all
+    but those of gradients of weights.
 
     In traces a node begins when its data and control dependencies are complete, as in ASTRA-sim 2 (where in addition a
     rank does only one computation and one communication at a time). A computation takes its duration. A sending node is
-    complete when all packets are delivered, a receiving node when it has also begun. The n-th sending and the n-th
-    receiving node, by number, of one source, target and ``comm_tag`` belong together, and so do the n-th operations of
-    the ranks of a group. Streams do not order nodes: a warning names kernels of one ``stream`` that do not wait for the
-    one before them, as in traces whose kernels wait for their launches alone.
+    complete when all packets are delivered, a receiving node when it has also begun; the message does not wait for the
+    receiving node. The n-th sending and the n-th receiving node, by number, of one source, target and ``comm_tag``
+    belong together, and so do the n-th operations of the ranks of a group. Streams do not order nodes: a warning names
+    kernels of one ``stream`` that do not wait for the one before them, as in traces whose kernels wait for their
+    launches alone.
 
     Parameters
     ----------
@@ -323,8 +324,8 @@ def _to_listed_flows(flows: WaitingFlows, unit: float) -> ListedFlows:
         trailing, total = (readable_text(unit * time, "s") for time in (longest.trailing, longest.total))
         subject = f"rank {rank}" if len(flows.computations) > 1 else "each rank"
         message = (
-            f"{subject} computes {trailing} of its {total} without a later message: the workload ends up to this time "
-            "after the last flow"
+            f"{subject} computes {trailing} of its {total} without sending afterwards: the workload ends up to this "
+            "time after the last flow"
         )
         warn_caller(UserWarning(message), "dfcmodel")
     return flows.to_listed_flows(unit)

@@ -230,7 +230,7 @@ def test_a_step_of_data_parallelism_is_that_of_its_layers() -> None:
         node(5, COMP, [4], 40),
         node(6, COLL, [5], comm_type=0, comm_size=120_000),
     ]
-    last = r"each rank computes 20 µs of its 140 µs without a later message"
+    last = r"each rank computes 20 µs of its 140 µs without sending afterwards"
     with pytest.warns(UserWarning, match=last):
         known = read_workload(text, STAR.hosts, **GIVEN, options=WorkloadOptions(tick="1us"))
     assert _end(_flows(*_every(*nodes))) == pytest.approx(_end(known), rel=1e-12)
@@ -243,11 +243,26 @@ def test_computation_without_a_later_message_is_named() -> None:
     same = trace(before, operation)
     chains = [node(2, COMP, [1], 40), node(3, COMP, [2], 20), node(4, COMP, [1], 50), node(5, COMP, (), 9)]
     traces = [same, same, trace(before, operation, *chains), *(RANKS - 3) * [same]]
-    with pytest.warns(UserWarning, match=r"rank 2 computes 60 µs of its 149 µs without a later message"):
+    with pytest.warns(UserWarning, match=r"rank 2 computes 60 µs of its 149 µs without sending afterwards"):
         flows = _flows(*traces)
     assert _end(flows) == pytest.approx(_end(_flows(*_every(before, operation))), rel=1e-12)
     again = node(6, COLL, [3, 4], comm_type=0, comm_size=80 * PACKET)
     _flows(*_every(before, operation, *chains[:3], again))  # an operation waits for all of it
+
+
+def test_computation_before_a_receive_is_named() -> None:
+    """The message is delivered before the receiving rank is ready for it, and no later flow shows when that is."""
+    one = {"comm_src": 0, "comm_dst": 1, "comm_size": 20 * PACKET}
+    early, late = node(1, SEND, **one), [node(1, COMP, (), 2000), node(2, RECV, [1], **one)]
+    with pytest.warns(UserWarning, match=r"rank 1 computes 2 ms of its 2 ms without sending afterwards: .* ends up to"):
+        flows = _flows(trace(early), trace(*late))
+    assert _end(flows) < 1e-4
+    alone = {"comm_type": ALL_REDUCE, "comm_size": 8 * PACKET, "pg_name": "self"}
+    ends_alone = trace(node(1, COMP, (), 500), node(2, COLL, [1], **alone), node(3, RECV, **one))
+    with pytest.warns(UserWarning, match=r"rank 1 computes 500 µs of its 500 µs without"):
+        _flows(trace(early), ends_alone, groups={"self": [1]})
+    answer = {**one, "comm_src": 1, "comm_dst": 0, "comm_tag": 1}
+    _flows(trace(early, node(2, RECV, **answer)), trace(*late, node(3, SEND, [2], **answer)))  # shows when it is
 
 
 def _kernels(*streams: int, needs: int = 0) -> bytes:
@@ -274,7 +289,7 @@ def test_kernels_that_only_their_stream_orders_are_named() -> None:
         r"rank 0, node 3, COMM_COLL_NODE 'n3': does not wait for node 1, COMP_NODE 'n1', the one before it on stream 7: "
         r"they run at the same time\. Streams are not used: add dependencies to the trace"
     )
-    trailing = "without a later message"
+    trailing = "without sending afterwards"
     with pytest.warns(UserWarning, match=trailing), pytest.warns(UserWarning, match=message):
         early = _flows(*RANKS * [_kernels(7, 7)])
     assert float(early[0].start) == pytest.approx(10e-6)
@@ -285,7 +300,7 @@ def test_kernels_that_only_their_stream_orders_are_named() -> None:
 
 @pytest.mark.parametrize("streams", [(7, 20), (7, 8, 20)])
 def test_kernels_on_several_streams_may_run_at_the_same_time(streams: tuple[int, ...]) -> None:
-    with pytest.warns(UserWarning, match="without a later message") as warned:
+    with pytest.warns(UserWarning, match="without sending afterwards") as warned:
         _flows(*RANKS * [_kernels(*streams)])
     assert not [each for each in warned if "stream" in f"{each.message}"]
 

@@ -211,7 +211,7 @@ def test_the_microbenchmark_of_simai() -> None:
 def test_operations_of_the_larger_example_of_simai(operation: str, size: int, rounds: int) -> None:
     """Each rank sends so many eighths of the size. The second layer computes 556 us, for which no flow waits."""
     text = MICRO.replace("ALLREDUCE   16777216", f"{operation}\t{size}").replace("ALLREDUCE   67108864", "NONE 0")  # fmt: skip
-    with pytest.warns(UserWarning, match=r"each rank computes 556 µs of its 1\.112 ms without a later message"):
+    with pytest.warns(UserWarning, match=r"each rank computes 556 µs of its 1\.112 ms without sending afterwards"):
         found = dfc.read_workload(text, FABRIC.hosts, **GIVEN)
     bytes_sent = sum(flow.size for flow in found) * PACKET
     assert bytes_sent == pytest.approx(8 * rounds * size / 8, rel=1e-3)
@@ -293,5 +293,5 @@ def test_computation_without_a_later_message_is_named(weights: str, trailing: st
     if not trailing:
         _flows(layer, head=head)  # warnings are errors
         return
-    with pytest.warns(UserWarning, match=f"each rank computes {trailing} without a later message"):
+    with pytest.warns(UserWarning, match=f"each rank computes {trailing} without sending afterwards"):
         _flows(layer, head=head)
