@@ -227,6 +227,11 @@ class TraceFlows:
         for end, after in zip(nodes, waits, strict=True):
             yield (*end, after)
 
+    def unused_groups(self) -> list[str]:
+        """Return the names of the process groups of which no node names any."""
+        names = {str(node.attributes.get("pg_name", "")) for _, node in self._every(Kind.COMM_COLL_NODE)}
+        return [name for name in self.groups if name not in names]
+
     def _messages(self, of: _Operation) -> tuple[Messages, PacketUnits]:
         """Return the messages of an operation, in packets, and the bytes of one of its packets, as `PacketUnits`."""
         N = len(of.ranks)
@@ -239,6 +244,7 @@ class TraceFlows:
         algorithm: Callable[[int, int], Messages] = ring
         if of.kind == Collective.ALL_REDUCE:
             algorithm = ALL_REDUCES[self.algorithm]
+            self.flows.has_all_reduce = True
         packets = max(N, packets)
         return algorithm(N, packets), share_of(of.size, packets, self.packet_size)
 

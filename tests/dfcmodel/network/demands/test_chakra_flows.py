@@ -57,7 +57,7 @@ GIVEN: dict[str, Any] = {"source": FixedRate(), "links": STAR.links}
 
 
 def _flows(*traces: bytes, **given: Any) -> Flows:
-    return read_workload(traces, STAR.hosts, **grouped(read_workload, {**GIVEN, **given}))
+    return read_workload(traces, STAR.hosts[: len(traces)], **grouped(read_workload, {**GIVEN, **given}))
 
 
 def _finished(flows: Flows) -> Any:
@@ -263,6 +263,41 @@ def test_computation_before_a_receive_is_named() -> None:
         _flows(trace(early), ends_alone, groups={"self": [1]})
     answer = {**one, "comm_src": 1, "comm_dst": 0, "comm_tag": 1}
     _flows(trace(early, node(2, RECV, **answer)), trace(*late, node(3, SEND, [2], **answer)))  # shows when it is
+
+
+def test_hosts_without_a_trace_are_named() -> None:
+    """The files of the last ranks may be missing: a gap among the others is refused."""
+    with pytest.warns(UserWarning, match=r"^text: 2 traces: 6 of 8 hosts, from hosts\[2\] on, take no part"):
+        read_workload(_every(node(0, COLL, comm_type=0, comm_size=9), ranks=2), STAR.hosts, **GIVEN)
+
+
+def test_groups_that_no_operation_names_are_named() -> None:
+    """Converters before the schema had ``pg_name`` leave it out: an operation is then of all ranks."""
+    groups = {f"{n}": [n, n + 1] for n in range(1, 6)}
+    with pytest.warns(
+        UserWarning, match=r"groups '1', '2', '3' and 2 more: no operation has such a pg_name; operations"
+    ):
+        flows = _flows(*_every(node(0, COLL, comm_type=ALL_REDUCE, comm_size=80 * PACKET)), groups=groups)
+    assert len(flows) == 14 * RANKS
+    halves = {"low": range(4), "high": range(4, 8)}
+    of_groups = [
+        trace(node(0, COLL, comm_type=ALL_REDUCE, comm_size=PACKET, pg_name=name))
+        for name in ("low", "high")
+        for _ in range(4)
+    ]
+    _flows(*of_groups, groups=halves)
+
+
+def test_an_algorithm_that_no_operation_uses_is_named() -> None:
+    message = "algorithm = 'tree': no operation is an all-reduce"
+    with pytest.warns(UserWarning, match=message):
+        _flows(*_every(node(0, COLL, comm_type=ALL_GATHER, comm_size=PACKET)), algorithm="tree")
+    text = "DATA\n1\na -1 0 NONE 0 0 NONE 0 0 REDUCESCATTER 120000 1\n"
+    with pytest.warns(UserWarning, match=message):
+        read_workload(text, STAR.hosts, **GIVEN, options=WorkloadOptions(algorithm="tree"))
+    read_workload(
+        text.replace("REDUCESCATTER", "ALLREDUCE"), STAR.hosts, **GIVEN, options=WorkloadOptions(algorithm="tree")
+    )
 
 
 def _kernels(*streams: int, needs: int = 0) -> bytes:

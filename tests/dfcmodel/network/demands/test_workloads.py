@@ -180,6 +180,15 @@ def test_a_group_that_an_algorithm_cannot_divide_is_named() -> None:
         _flows(_layer(f"1 ALLREDUCE {80 * PACKET}"), head=head, algorithm="halving-doubling")
 
 
+def test_hosts_beyond_all_gpus_are_named() -> None:
+    """A program of 16 ranks makes two groups of 8 of such a file of SimAI."""
+    head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 4 all_gpus: 4"
+    with pytest.warns(UserWarning, match=r"^text: all_gpus: 4: 4 of 8 hosts, from hosts\[4\] on, take no part"):
+        flows = _flows(_layer(f"1 ALLREDUCE {80 * PACKET}"), head=head)
+    assert len(flows) == 6 * 4
+    assert len(_flows(_layer(f"1 ALLREDUCE {80 * PACKET}"), head=head.removesuffix(" all_gpus: 4"))) == 2 * 6 * 4
+
+
 # Files of SimAI (aliyun/SimAI, example/*.txt, Apache-2.0) and of ASTRA-sim 1 in their spelling: blanks of any number, one layer's name twice,
 # a last line without an end.
 
