@@ -46,11 +46,17 @@ DIGITS = 12
 MIN_LOST_PACKETS = 100.0
 """Packets that a queue drops, from which the parts that identical flows lose are compared."""
 LOSS_RATIO_LIMIT = 2.0
-"""Largest ratio of the parts that identical flows lose at a queue, from link to link, which is not reported."""
+"""Largest ratio of the parts that flows lose at a queue, from link to link, which is not reported."""
+RATE_ROUNDING = 1e-9
+"""Relative error of sums of rates."""
+
+
+MIN_EXPECTED_LOSSES = 50.0
+"""Losses that are expected over an input link, from which they are compared with those over others."""
 
 
 class UnequalLosses(NamedTuple):
-    """A queue with unequal losses of identical flows: link, flows, smallest and largest loss ratio by input link."""
+    """A queue with unequal losses of senders: link, flows, smallest and largest loss ratio by input link."""
 
     link: int
     flows: NDArray[np.int64]
@@ -79,10 +85,11 @@ def flows_in_phase(scenario: Scenario, losing: NDArray[np.bool_]) -> tuple[NDArr
 
 
 def unequal_losses(run: Any) -> list[UnequalLosses]:
-    """Return, for full queues at which identical senders lose unequal parts, the queue, flows and loss ratios.
+    """Return, for full queues at which senders without windows lose unequal parts, the queue, flows and loss ratios.
 
-    The flows are equal in source, size and start, and come over different links. Unless they have constant rates, their
-    round-trip times are equal as well. Packets that arrive in random order would lose equal parts.
+    The flows come over different links. They are equal in source, size and start and, unless they have constant rates,
+    in round-trip time; or they are the only flows of a FIFO queue and have constant rates, see `_expected_losses`.
+    Packets that arrive in random order would lose equal parts.
     """
     scenario, dropped = run.scenario, run.dropped
     if dropped is None or run.emitted is None or not len(dropped):
@@ -109,7 +116,87 @@ def unequal_losses(run: Any) -> list[UnequalLosses]:
             parts = np.bincount(which.reshape(-1), lost[flows[chosen]], len(inputs)) / np.maximum(sent, 1.0)
             if parts.max() > LOSS_RATIO_LIMIT * parts.min():
                 unequal.append(UnequalLosses(link, flows[chosen], float(parts.min()), float(parts.max())))
+        if (
+            any(of_link.link == link for of_link in unequal)
+            or (expected := _expected_losses(run, link, entries)) is None
+        ):
+            continue
+        inputs, which = np.unique(before, return_inverse=True)
+        by_input = [
+            np.bincount(which.reshape(-1), packets, len(inputs))
+            for packets in (expected, lost[flows], run.emitted[flows])
+        ]
+        losses_expected, losses, sent = (packets[by_input[0] >= MIN_EXPECTED_LOSSES] for packets in by_input)
+        ratios, parts = losses / losses_expected, losses / sent
+        if len(ratios) > 1 and ratios.max() > LOSS_RATIO_LIMIT * ratios.min():
+            unequal.append(UnequalLosses(link, flows, float(parts.min()), float(parts.max())))
     return unequal
+
+
+def _expected_losses(run: Any, link: int, entries: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    """Return the losses, in packets, of E senders of constant rates at a FIFO queue, for arrivals in random order.
+
+    The queue is a fluid: each flow arrives at the rate of its source from its start until all of its packets, with
+    retransmissions, are sent, and what a full queue loses is divided in proportion to the rates.
+
+    Parameters
+    ----------
+    entries
+        Indices in ``scenario.routes.places`` of the E visits of flows at the queue, which is not their first link.
+
+    Returns
+    -------
+    NDArray
+        None for queues of other disciplines or other flows, and where flows do not arrive at the rate of their sources:
+        with elements on the paths, or links before the queue that get more than their rate.
+    """
+    scenario = run.scenario
+    table, routes, links = scenario.table, scenario.routes, scenario.link_table
+    flows = routes.flow[entries]
+    is_constant = table.of_kind(CBR) | table.of_kind(FixedRate)
+    is_constant &= ~table.given("arrivals") & np.isinf(table.numbers("idle")) & (table.each("paths", len) == 0)
+    visits = np.count_nonzero(routes.places == link)
+    only_these = visits == len(entries) == len(np.unique(flows)) and is_constant[flows].all()
+    if scenario.elements or not only_these or type(scenario.links[link].discipline) is not FIFO:
+        return None
+    rates = np.fmin(table.each("source", _constant_rate), links.rates[routes.first])
+    offered = np.bincount(routes.places, np.where(is_constant, rates, np.inf)[routes.flow], len(links))
+    before = np.column_stack([routes.begin[flows], entries]).reshape(-1)
+    loads = np.maximum.reduceat((offered / links.rates)[routes.places], before)[::2]
+    if (loads > 1.0 + RATE_ROUNDING).any():
+        return None
+    delays = np.add.reduceat(links.delays[routes.places], before)[::2]
+    begins = np.nan_to_num(run.started[flows]) + delays
+    ends = begins + run.emitted[flows] / rates[flows]
+    return _fluid_losses(begins, ends, rates[flows], float(links.rates[link]), scenario.room_of(link))
+
+
+def _fluid_losses(
+    begins: NDArray[np.float64], ends: NDArray[np.float64], rates: NDArray[np.float64], capacity: float, room: float
+) -> NDArray[np.float64]:
+    """Return the packets that F flows, each of a constant rate from its begin to its end, lose at a fluid queue.
+
+    >>> _fluid_losses(np.array([0.0, 1.0]), np.array([3.0, 3.0]), np.array([10.0, 5.0]), 10.0, 4.0)
+    array([4., 2.])
+    """
+    times = np.unique(np.concatenate([begins, ends]))
+    first, last = np.searchsorted(times, begins), np.searchsorted(times, ends)
+    changes = np.bincount(first, rates, len(times)) - np.bincount(last, rates, len(times))
+    excess = (np.cumsum(changes) - capacity)[:-1] * np.diff(times)
+    lost_parts, queue = np.zeros(len(times)), 0.0
+    for n, (packets, arriving) in enumerate(zip(excess.tolist(), np.cumsum(changes)[:-1].tolist(), strict=True), 1):
+        queue = max(queue + packets, 0.0)
+        if queue > room:
+            lost_parts[n], queue = (queue - room) / arriving, room
+    sums = np.cumsum(lost_parts)
+    return np.asarray(rates * (sums[last] - sums[first]))
+
+
+def _constant_rate(source: Any) -> float:
+    """Return the constant rate of a source, packets/s; infinite for that of the first link, NaN for other sources."""
+    if isinstance(source, FixedRate):
+        return float(source.params.sending_rate)
+    return float(source.rate) if isinstance(source, CBR) else np.nan
 
 
 def random_time(scenario: Scenario, losing: NDArray[np.bool_]) -> float:

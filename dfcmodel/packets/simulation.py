@@ -85,7 +85,7 @@ def plan_scenario(
         starts = scenario.table.numbers("start")
     spraying = None
     if method.failures:
-        check_failures(scenario, method)
+        check_failures(scenario, method, duration)
     has_paths = any(scenario.table.columns["paths"].values)
     if has_paths or (method.failures and reroute(scenario, method)[1] is not None):
         if not may_spray:

@@ -21,6 +21,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.shortest_routes import ShortestRoutes, hash_pair
 from dfcmodel.results.records import ARRAYS, FLOW, NODE, AtNodes
+from hopflow.callers import warn_caller
 from hopflow.checks import choice
 
 if TYPE_CHECKING:
@@ -211,8 +212,11 @@ def _with_lenders(scenario: Scenario, spraying: Spraying) -> Scenario:
 # Links that fail and are repaired.
 
 
-def check_failures(scenario: Scenario, method: Packets) -> None:
-    """Raise ValueError for failures of an unknown or first link, under DFC or a law, or with random losses."""
+def check_failures(scenario: Scenario, method: Packets, duration: float) -> None:
+    """Raise ValueError for failures of an unknown or first link, under DFC or a law, or with random losses.
+
+    A warning names failures after the end of the run, ``duration`` s, and those of links that no packet would pass.
+    """
     links, first = scenario.link_table, set(scenario.routes.first.tolist())
     for name in method.failures or ():
         choice("failures: link", name, links.names)
@@ -226,6 +230,19 @@ def check_failures(scenario: Scenario, method: Packets) -> None:
             raise ValueError(f"failures of {name}: {msg}")
         if (method.loss or {}).get(name, 0.0) > 0.0:
             raise ValueError(f"failures of {name}: loss of it must be 0")
+    begins = {name: min(begin for begin, _ in rows) for name, rows in (method.failures or {}).items()}
+    late = [f"{name} at {begin:g}" for name, begin in begins.items() if begin >= duration]
+    if late:
+        message = (
+            f"failures of {', '.join(late)}: times are in s, and the run ends at {duration:g} s: no link fails then"
+        )
+        warn_caller(UserWarning(message), "dfcmodel")
+    ends = [(links[links.names.index(name)].source, links[links.names.index(name)].target) for name in begins]
+    if not scenario.data_links & set(ends):
+        message = (
+            f"failures of {', '.join(begins)}: no packet of data passes {'any of them' if len(ends) > 1 else 'it'}"
+        )
+        warn_caller(UserWarning(message), "dfcmodel")
 
 
 def reroute(scenario: Scenario, method: Packets) -> tuple[Scenario, Rerouting | None]:

@@ -342,7 +342,7 @@ def _parts_of_packets(run: Any) -> tuple[str, ...]:
 
 
 def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
-    """Return () or one message: flows in phase at a drop-tail queue, or `_unequal_losses` of identical flows.
+    """Return () or one message: flows in phase at a drop-tail queue, or `_unequal_losses` of flows without windows.
 
     ``benchmarks.level_shares`` has the networks.
     """
@@ -363,18 +363,18 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
 
 
 def _unequal_losses(run: Any) -> tuple[str, ...]:
-    """Return () or one message: identical senders without windows that lose very different parts at a full queue."""
+    """Return () or one message: senders without windows that lose very different parts at a full queue."""
     unequal = unequal_losses(run)
     if not unequal:
         return ()
     scenario, worst = run.scenario, max(unequal, key=lambda losses: losses.most - losses.least)
     names = [scenario.flows[f].name for f in worst.flows.tolist()]
     return _as_tuple(
-        f"phase effects: {_list_names('flow', names)} without windows have equal sources, sizes and starts, and lose "
-        f"{worst.least:.2g} to {worst.most:.2g} of their packets at {scenario.links[worst.link].name}, by the link "
-        "over which they come: packets in even intervals meet the full queue in the same order again and again. This "
-        "order decides which flow loses, and when it is complete. packet_jitter delays packets of window rules alone; "
-        "for senders below the rate of their links, Jitter in Scenario(elements=) removes the order",
+        f"phase effects: {_list_names('flow', names)} without windows lose {worst.least:.2g} to {worst.most:.2g} of "
+        f"their packets at {scenario.links[worst.link].name}, by the link over which they come: packets in even "
+        "intervals meet the full queue in the same order again and again. This order decides which flow loses, and "
+        "when it is complete. packet_jitter delays packets of window rules alone; for senders below the rate of their "
+        "links, Jitter in Scenario(elements=) removes the order",
     )
 
 

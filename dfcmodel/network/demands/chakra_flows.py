@@ -149,8 +149,8 @@ class TraceFlows:
                 if n not in self.done[r]:
                     raise ValueError(f"rank {r}, {node}: never begins or ends, nodes wait in a circle")
         self.flows.computations = [
-            self._computation(trace, done, of_rank)
-            for trace, done, of_rank in zip(self.traces, self.done, followers, strict=True)
+            self._computation(rank, done, of_rank)
+            for rank, (done, of_rank) in enumerate(zip(self.done, followers, strict=True))
         ]
         self.flows.overlaps = [
             overlap
@@ -160,22 +160,31 @@ class TraceFlows:
         return self.flows
 
     def _computation(
-        self, trace: Trace, completed: Iterable[int], followers: Mapping[int, Sequence[int]]
+        self, rank: int, completed: Iterable[int], followers: Mapping[int, Sequence[int]]
     ) -> RankComputation:
         """Return the times of computation of a rank, us, as the trace; ``completed``: its nodes in order of completion.
 
-        The trailing part is the longest chain of nodes for which no node of communication waits.
+        The trailing part is the longest chain of nodes for which no flow of the rank waits. It also passes through
+        nodes that receive, and operations of one rank.
         """
+        trace = self.traces[rank]
         trailing: dict[int, float] = {}
         for number in reversed([*completed]):
             node = trace[number]
             after = followers[number]
-            if node.kind in COMMUNICATES or not all(follower in trailing for follower in after):
+            if self._sends(rank, number) or not all(follower in trailing for follower in after):
                 continue
             duration = float(node.duration) if node.kind == Kind.COMP_NODE else 0.0
             trailing[number] = duration + max((trailing[follower] for follower in after), default=0.0)
         total = sum(float(node.duration) for node in trace.values() if node.kind == Kind.COMP_NODE)
         return RankComputation(total, max(trailing.values(), default=0.0))
+
+    def _sends(self, rank: int, number: int) -> bool:
+        """Return whether flows from the rank wait for a node to begin."""
+        end = rank, number
+        if end in self.operation:
+            return len(self.operation[end].ranks) > 1
+        return end in self.transfer and end == self.transfer[end].sender
 
     def _process_node(self, rank: int, node: Node, waits: Waits) -> Iterator[tuple[int, int, Waits]]:
         """Begin a node on condition ``waits``; yield the nodes that this completes, as (rank, number, condition)."""
@@ -218,6 +227,11 @@ class TraceFlows:
         for end, after in zip(nodes, waits, strict=True):
             yield (*end, after)
 
+    def unused_groups(self) -> list[str]:
+        """Return the names of the process groups of which no node names any."""
+        names = {str(node.attributes.get("pg_name", "")) for _, node in self._every(Kind.COMM_COLL_NODE)}
+        return [name for name in self.groups if name not in names]
+
     def _messages(self, of: _Operation) -> tuple[Messages, PacketUnits]:
         """Return the messages of an operation, in packets, and the bytes per packet, equal parts of a message."""
         N = len(of.ranks)
@@ -230,6 +244,7 @@ class TraceFlows:
         algorithm: Callable[[int, int], Messages] = ring
         if of.kind == Collective.ALL_REDUCE:
             algorithm = ALL_REDUCES[self.algorithm]
+            self.flows.has_all_reduce = True
         packets = max(N, packets)
         return algorithm(N, packets), share_of(of.size, packets, self.packet_size)
 

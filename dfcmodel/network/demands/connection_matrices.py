@@ -142,7 +142,8 @@ def read_connection_matrix(
         The contents of the file. Lines that begin with ``#``, empty lines and the ``id`` of a connection are skipped;
         anything else that is not used is refused.
     hosts
-        The nodes that have the numbers 0, 1, ... of the file.
+        The nodes that have the numbers 0, 1, ... of the file. A warning names nodes beyond ``Nodes``, which take no
+        part.
     packet_size
         Bytes per packet; None: `Links.packet_size`, otherwise 1500. A `Scenario` with packets of another size converts
         the bytes of the file to its packets. The last packet of a connection need not be full. A size of 0 is infinite.
@@ -179,7 +180,7 @@ def _read(name: str, text: str, hosts: Iterable[Hashable], requested: float | No
     nodes, options = collective_hosts(hosts, options)
     packet_size = packet_size_for(requested, options)
     try:
-        connections, triggers = _parse(text, len(nodes))
+        connections, triggers, ranks = _parse(text, len(nodes))
         awaited = _predecessors(connections, triggers)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
@@ -190,12 +191,13 @@ def _read(name: str, text: str, hosts: Iterable[Hashable], requested: float | No
         [connection.start or 0.0 for connection in connections],
         awaited,
         lines=[connection.line for connection in connections],
+        ranks=(ranks, f"Nodes {ranks}"),
     )
     return listed.between(nodes, options, name)
 
 
-def _parse(text: str, hosts: int) -> tuple[list[_Connection], dict[int, _Trigger]]:
-    """Return the connections of a text, in order, and its triggers by number; ValueError names the line."""
+def _parse(text: str, hosts: int) -> tuple[list[_Connection], dict[int, _Trigger], int]:
+    """Return connections of a text, in order, its triggers by number, and its nodes; ValueError names the line."""
     counts: dict[str, int] = {}
     connections: list[_Connection] = []
     triggers: dict[int, _Trigger] = {}
@@ -233,7 +235,7 @@ def _parse(text: str, hosts: int) -> tuple[list[_Connection], dict[int, _Trigger
         if max(connection.source, connection.target) >= nodes or connection.source == connection.target:
             pair = f"{connection.source}->{connection.target}"
             raise ValueError(f"line {connection.line}, {pair}: must be two nodes of 0 to {nodes - 1}")
-    return connections, triggers
+    return connections, triggers, nodes
 
 
 def _connection(n: int, words: list[str]) -> _Connection:

@@ -13,6 +13,7 @@ from dfcmodel.network.demands.collectives import build_flows
 from dfcmodel.network.demands.exchanges import NONE
 from dfcmodel.network.flows import Flows
 from dfcmodel.network.links import Column, Links
+from hopflow.callers import warn_caller
 from hopflow.checks import file_path, one_number
 from hopflow.text_files import compression_hint, stand_in_hint
 from hopflow.units import PACKET_SIZE, PacketUnits, whole_packets
@@ -39,7 +40,7 @@ class ListedFlows(NamedTuple):
     """F flows of a file: ranks of sources and targets, packets, starts in s, and indices of predecessors.
 
     ``delays`` are F tuples in s, as in `Flow`; (): none. ``lines`` are the lines of the file that have the flows; (): a
-    line may have many.
+    line may have many. ``ranks`` is the number of ranks of the file, with the place that states it; None: any.
     """
 
     source: Sequence[int]
@@ -49,9 +50,12 @@ class ListedFlows(NamedTuple):
     after: Sequence[Sequence[int]]
     delays: Sequence[tuple[float, ...]] = ()
     lines: Sequence[int] = ()
+    ranks: tuple[int, str] | None = None
 
     def between(self, nodes: Sequence[Any], arguments: Mapping[str, Any], name: str) -> Flows:
         """Return these flows as a table, rank r at ``nodes[r]``, by arguments of `build_flows`; errors name ``name``.
+
+        A warning names nodes for which the file has no rank.
 
         Raises
         ------
@@ -70,7 +74,7 @@ class ListedFlows(NamedTuple):
         if any(self.delays):
             options["delays"] = list(self.delays)
         try:
-            return build_flows(source, target, self.size, np.array(self.start), **options)
+            flows = build_flows(source, target, self.size, np.array(self.start), **options)
         except ValueError as error:
             flow = OF_FLOW.match(f"{error}")
             if flow is None:
@@ -79,6 +83,14 @@ class ListedFlows(NamedTuple):
             line = f"line {self.lines[n]}, " if len(self.lines) else "ranks "
             pair = f"{line}{self.source[n]}->{self.target[n]}"
             raise ValueError(f"{name}: {pair}: {f'{error}'[flow.end() :]}") from None
+        ranks, stated = self.ranks or (len(nodes), "")
+        if ranks < len(nodes):
+            message = (
+                f"{name}: {stated}: {len(nodes) - ranks} of {len(nodes)} hosts, from hosts[{ranks}] on, take no part; "
+                f"if this is intended, write hosts[:{ranks}]"
+            )
+            warn_caller(UserWarning(message), "dfcmodel")
+        return flows
 
 
 def read_text(path: str | os.PathLike[str], max_bytes: int = MAX_FILE_BYTES) -> str:

@@ -155,6 +155,7 @@ class _Flows:
                 self._pass(layer.inputs, "tensor", blocks=True)
                 self._pass(layer.weights, "data", blocks=False)
         self.flows.computations = (self.computation,)
+        self.flows.ranks = (self.step.ranks, f"all_gpus: {self.step.ranks}")
         return self.flows
 
     def _pass(self, part: _Part, group: str, *, blocks: bool, exchanges: bool = True) -> None:
@@ -207,6 +208,7 @@ class _Flows:
         algorithm: Callable[[int, int], Messages] = ring
         if part.operation == "ALLREDUCE":
             algorithm = ALL_REDUCES[self.algorithm]
+            self.flows.has_all_reduce = True
         return algorithm(N, packets), share_of(size, packets, self.packet_size)
 
 

@@ -89,6 +89,10 @@ class WaitingFlows:
         """Computations of the ranks, set by the reader."""
         self.overlaps: Sequence[StreamOverlap] = ()
         """Nodes that no dependency orders on their streams, set by the reader of traces; an entry per rank."""
+        self.ranks: tuple[int, str] | None = None
+        """Number of ranks of the file, and the place that states it, set by the reader; None: any."""
+        self.has_all_reduce = False
+        """Whether an operation is an all-reduce of several ranks."""
         self.without_messages = defaultdict[str, dict[str, list[int]]](lambda: defaultdict(list))
         """Lines of operations with bytes that exchange nothing, by the reason and the operation."""
 
@@ -136,4 +140,4 @@ class WaitingFlows:
         """Return the flows with times in s; ``unit`` is the present unit of time in s."""
         start = [unit * time for time in self.start]
         delays = [tuple(unit * delay for delay in row) for row in self.delays]
-        return ListedFlows(self.source, self.target, self.size, start, self.after, delays)
+        return ListedFlows(self.source, self.target, self.size, start, self.after, delays, ranks=self.ranks)

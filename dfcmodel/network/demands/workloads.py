@@ -40,10 +40,12 @@ RANK = re.compile(r"\.([0-9]+)\.et$")
 NANOSECOND, MICROSECOND = 1e-9, 1e-6
 """Units of time of texts and of traces, s."""
 MAX_TRAILING_SHARE = 0.01
-"""Largest part of a rank's computation without a later message that is not reported."""
+"""Largest part of a rank's computation without a later flow from it that is not reported."""
 
-MAX_LINES = 3
-"""Largest number of lines that a warning lists."""
+MAX_LINES = MAX_NAMES = 3
+"""Largest number of lines, or of names of groups, that a warning lists."""
+DEFAULT_ALGORITHM = "ring"
+"""Algorithm of all-reduces if `WorkloadOptions` names none."""
 
 
 class _FileParameters(NamedTuple):
@@ -76,7 +78,7 @@ class WorkloadOptions(FlowOptions):
         have microseconds.
     groups
         Ranks of process groups by their names in traces (``pg_name``), as in ASTRA-sim's file of groups. The group
-        without a name and the group ``"0"`` have all ranks.
+        without a name and the group ``"0"`` have all ranks. A warning lists groups that no operation names.
     names, max_window, host, priority, delayed_acks, pacing, idle, random_idle, stop, handshake, arrivals, weight
         As for `FlowOptions`.
     after, delays, initial_window, ssthresh, quick_acks, ttl, segments, receiver, entropy
@@ -90,7 +92,7 @@ class WorkloadOptions(FlowOptions):
     """
 
     packet_size: WithUnit | None = param(None, "size", at_least=1.0, hint="in bytes")
-    algorithm: str = param("ring", choices=tuple(ALL_REDUCES))
+    algorithm: str = param(DEFAULT_ALGORITHM, choices=tuple(ALL_REDUCES))
     tick: WithUnit | None = param(None, "time", above=0.0, at_most=1.0, hint="in s")
     groups: Mapping[str, Sequence[int]] | None = None
 
@@ -168,16 +170,17 @@ def read_workload(
     gradients of weights first, and no other operation). A rank waits for its part of an operation of the forward pass
     or of gradients of inputs before it continues. Operations of gradients of weights run concurrently with the
     following passes and with each other. A rank begins a step of an operation when its messages of the previous step
-    are delivered. No flow waits for the computation after a rank's last message; a warning says how long it is. Others
-    name operations with bytes that exchange nothing: of groups of one rank, ``NONE``, and in ``DATA`` all but those of
-    gradients of weights.
+    are delivered. No flow waits for the computation after the last message that a rank sends; a warning says how long
+    it is. Others name operations with bytes that exchange nothing: of groups of one rank, ``NONE``, and in ``DATA`` all
+    but those of gradients of weights.
 
     In traces a node begins when its data and control dependencies are complete, as in ASTRA-sim 2 (where in addition a
     rank does only one computation and one communication at a time). A computation takes its duration. A sending node is
-    complete when all packets are delivered, a receiving node when it has also begun. The n-th sending and the n-th
-    receiving node, by number, of one source, target and ``comm_tag`` belong together, and so do the n-th operations of
-    the ranks of a group. Streams do not order nodes: a warning names kernels of one ``stream`` that do not wait for the
-    one before them, as in traces whose kernels wait for their launches alone.
+    complete when all packets are delivered, a receiving node when it has also begun; the message does not wait for the
+    receiving node. The n-th sending and the n-th receiving node, by number, of one source, target and ``comm_tag``
+    belong together, and so do the n-th operations of the ranks of a group. Streams do not order nodes: a warning names
+    kernels of one ``stream`` that do not wait for the one before them, as in traces whose kernels wait for their
+    launches alone.
 
     Parameters
     ----------
@@ -188,8 +191,8 @@ def read_workload(
         ``tensor_size``, ``tensor_loc``, ``pg_name`` of messages, ``rf_id``, ``fw_parent``, ``seq_id``, ``scope``,
         ``tid``, ``fw_tid``, ``op_schema`` and ``stream``. Other unused parts are refused.
     hosts
-        The nodes of ranks 0, 1, ...; at least ``all_gpus`` nodes, or one per trace. Without ``all_gpus`` all nodes take
-        part.
+        The nodes of ranks 0, 1, ...; at least ``all_gpus`` nodes, or one per trace. A warning names further nodes,
+        which take no part. Without ``all_gpus`` all nodes take part.
     source, links, routes
         As for `flows_from`.
     options
@@ -256,7 +259,7 @@ def _read(
     options: dict[str, Any],
 ) -> Flows:
     """Return the flows of a workload text or of traces between ``hosts``; pop files' parameters of ``options``."""
-    defaults = {"packet_size": None, "algorithm": "ring", "tick": None, "groups": None}
+    defaults = {"packet_size": None, "algorithm": DEFAULT_ALGORITHM, "tick": None, "groups": None}
     parameters = _FileParameters(**{field: options.pop(field, default) for field, default in defaults.items()})
     refuse_file_options(options)
     nodes, options = collective_hosts(hosts, options)
@@ -281,7 +284,7 @@ def _of_text(text: str, hosts: int, parameters: _FileParameters, packet_size: fl
     for reason, by_name in flows.without_messages.items() if flows.size else ():
         operations = "; ".join(f"{name} of {_name_lines(lines)}" for name, lines in by_name.items())
         warn_caller(UserWarning(f"{operations}: nothing is exchanged, as {reason}"), "dfcmodel")
-    return _to_listed_flows(flows, NANOSECOND if parameters.tick is None else parameters.tick)
+    return _to_listed_flows(flows, parameters.algorithm, NANOSECOND if parameters.tick is None else parameters.tick)
 
 
 def _name_lines(lines: Sequence[int]) -> str:
@@ -304,7 +307,16 @@ def _of_traces(contents: Sequence[bytes], hosts: int, parameters: _FileParameter
         except ValueError as error:
             raise ValueError(f"rank {rank}: {error}") from None
     groups = _check_groups(parameters.groups or {}, len(traces))
-    flows = TraceFlows(traces, groups, packet_size, parameters.algorithm).run()
+    converter = TraceFlows(traces, groups, packet_size, parameters.algorithm)
+    flows = converter.run()
+    if flows.size and (unused := converter.unused_groups()):
+        more = f" and {len(unused) - MAX_NAMES} more" if len(unused) > MAX_NAMES else ""
+        message = (
+            f"groups {', '.join(map(repr, unused[:MAX_NAMES]))}{more}: no operation has such a pg_name; operations "
+            "without a pg_name are of all ranks"
+        )
+        warn_caller(UserWarning(message), "dfcmodel")
+    flows.ranks = (len(traces), count_of(len(traces), "trace"))
     if flows.size and flows.overlaps:
         overlap = flows.overlaps[0]
         also = f", and so do {overlap.nodes - 1} more nodes of the rank" if overlap.nodes > 1 else ""
@@ -313,18 +325,24 @@ def _of_traces(contents: Sequence[bytes], hosts: int, parameters: _FileParameter
             f"{overlap.stream}: they run at the same time{also}. Streams are not used: add dependencies to the trace"
         )
         warn_caller(UserWarning(message), "dfcmodel")
-    return _to_listed_flows(flows, MICROSECOND)
+    return _to_listed_flows(flows, parameters.algorithm, MICROSECOND)
 
 
-def _to_listed_flows(flows: WaitingFlows, unit: float) -> ListedFlows:
-    """Return the flows with times in s (``unit`` s each); warn of computation for which no flow waits."""
+def _to_listed_flows(flows: WaitingFlows, algorithm: str, unit: float) -> ListedFlows:
+    """Return the flows with times in s (``unit`` s each); warn of computation for which no flow waits.
+
+    Another warning names an ``algorithm`` of all-reduces, other than the default, that no operation uses.
+    """
+    if flows.size and not flows.has_all_reduce and algorithm != DEFAULT_ALGORITHM:
+        message = f"algorithm = {algorithm!r}: no operation is an all-reduce, others go around a ring or are pairwise"
+        warn_caller(UserWarning(message), "dfcmodel")
     rank, longest = max(enumerate(flows.computations), key=lambda numbered: numbered[1].trailing)
     if flows.size and longest.trailing > MAX_TRAILING_SHARE * longest.total:
         trailing, total = (readable_text(unit * time, "s") for time in (longest.trailing, longest.total))
         subject = f"rank {rank}" if len(flows.computations) > 1 else "each rank"
         message = (
-            f"{subject} computes {trailing} of its {total} without a later message: the workload ends up to this time "
-            "after the last flow"
+            f"{subject} computes {trailing} of its {total} without sending afterwards: the workload ends up to this "
+            "time after the last flow"
         )
         warn_caller(UserWarning(message), "dfcmodel")
     return flows.to_listed_flows(unit)

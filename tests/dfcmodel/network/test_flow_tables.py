@@ -276,7 +276,7 @@ def _ring(hosts: int, size: int) -> str:
 
 
 def test_sizes_starts_and_triggers() -> None:
-    flows = dfc.read_connection_matrix(CHAINED, FABRIC.hosts, **GIVEN)
+    flows = dfc.read_connection_matrix(CHAINED, FABRIC.hosts[:4], **GIVEN)
     assert [flow.size for flow in flows] == [3.0, 1334.0, 1.0, 1.0]
     assert [flow.start for flow in flows] == [2e-6, 0.0, 0.0, 0.0]
     assert [flow.after for flow in flows] == [(), (0,), (), (1, 2)]
@@ -289,7 +289,7 @@ def test_sizes_starts_and_triggers() -> None:
 
 def test_a_ring_of_htsim_runs_step_by_step() -> None:
     """Without ACKs each step takes as long as its 2 packets over 4 links."""
-    flows = dfc.read_connection_matrix(_ring(4, 3000), FABRIC.hosts, **GIVEN)
+    flows = dfc.read_connection_matrix(_ring(4, 3000), FABRIC.hosts[:4], **GIVEN)
     assert len(flows) == 4 * 7
     run = simulate(FABRIC.scenario("ring", flows, 1e-2), dfc.Packets(seed=1, recovery="none"), sample=1e-2)
     assert np.isfinite(run.finished).all()
@@ -299,7 +299,7 @@ def test_a_ring_of_htsim_runs_step_by_step() -> None:
 
 def test_a_size_of_zero_has_no_end() -> None:
     text = "Nodes 2\nConnections 1\n0->1 start 0.000000 size 0\n"  # as in EXAMPLES/collateral/incast.cm
-    assert dfc.read_connection_matrix(text, FABRIC.hosts, **GIVEN)[0].size == math.inf
+    assert dfc.read_connection_matrix(text, FABRIC.hosts[:2], **GIVEN)[0].size == math.inf
 
 
 def test_a_header_that_counts_no_failures_is_read() -> None:
@@ -398,7 +398,7 @@ def _alltoall(hosts: int, parallel: int = 1, priority: bool = False) -> str:
     ids=["bidir", "incast", "outcast_incast", "permutation"],
 )  # fmt: skip
 def test_matrices_of_htsim(text: str, ends: list[tuple[int, int]], size: int) -> None:
-    flows = dfc.read_connection_matrix(text, FABRIC.hosts, **GIVEN)
+    flows = dfc.read_connection_matrix(text, FABRIC.hosts[: int(text.split()[1])], **GIVEN)
     assert [(flow.path[0][1], flow.path[-1][1]) for flow in flows] == ends
     assert [flow.size for flow in flows] == len(ends) * [-(-size // 1500)]
     run = simulate(FABRIC.scenario("x", flows, 1e-2), dfc.Packets(seed=1, recovery="none"), sample=1e-2)
@@ -417,7 +417,7 @@ def test_starts_of_gen_incast_are_picoseconds() -> None:
 
 
 def test_a_serial_alltoall_of_htsim_runs_one_after_the_other() -> None:
-    flows = dfc.read_connection_matrix(_alltoall(4), FABRIC.hosts, **GIVEN)
+    flows = dfc.read_connection_matrix(_alltoall(4), FABRIC.hosts[:4], **GIVEN)
     assert [len(flow.after) for flow in flows] == 4 * [0, 1, 1]
     assert sum(flow.size for flow in flows) == 12 * 667
 
@@ -436,6 +436,14 @@ def test_a_serial_alltoall_of_htsim_runs_one_after_the_other() -> None:
 def test_other_files_of_htsim_are_refused(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         dfc.read_connection_matrix(text, FABRIC.hosts, **GIVEN)
+
+
+def test_hosts_without_a_node_of_the_file_are_named() -> None:
+    """As htsim, which ends where the numbers of nodes of the file and of the network differ."""
+    message = r"^text: Nodes 4: 4 of 8 hosts, from hosts\[4\] on, take no part; if this is intended, write hosts\[:4\]$"
+    with pytest.warns(UserWarning, match=message):
+        flows = dfc.read_connection_matrix(CHAINED, FABRIC.hosts, **GIVEN)
+    assert list(flows) == list(dfc.read_connection_matrix(CHAINED, FABRIC.hosts[:4], **GIVEN))
 
 
 @pytest.mark.parametrize("name", ["sizes", "starts", "after"])

@@ -325,6 +325,46 @@ def test_equal_senders_that_lose_unequal_parts_are_named(scenario: Scenario, jit
         assert "Jitter in Scenario(elements=)" in named[0]
 
 
+def differing(scenario: Scenario, **values) -> Scenario:
+    """Return a scenario with other options of flow b."""
+    a, b = scenario.flows
+    return replace(scenario, flows=[a, replace(b, **values)])
+
+
+@pytest.mark.parametrize(
+    ("scenario", "recovery", "found"),
+    [
+        (differing(at_line_rate(), start=1e-4), "selective", True),
+        (differing(at_line_rate(), start=0.1), "go-back-n", True),
+        (differing(at_line_rate(), size=2500), "selective", True),
+        (differing(at_line_rate(), source=CBR(1e3)), "none", True),
+        (differing(senders(700.0), start=3e-4), "none", True),
+        (differing(senders(700.0), source=CBR(811.0)), "none", False),  # the phases change
+        (differing(senders(700.0), source=CBR(140.0), start=0.5), "none", False),  # loses less, as it sends less
+        (differing(at_line_rate(), start=3.0), "selective", False),  # one after the other
+        (differing(senders(700.0, discipline=Fair()), start=3e-4), "none", False),
+    ],
+)
+def test_constant_rates_that_lose_unequal_parts_are_named(scenario: Scenario, recovery: str, found: bool) -> None:
+    """Also where starts, sizes or sources differ: losses are compared with those of arrivals in random order."""
+    run = simulate(scenario, Packets(seed=1, recovery=recovery), sample=1.0)
+    assert any(limit.startswith("phase effects: flows a, b without windows") for limit in run.limits) == found
+
+
+def test_constant_rates_in_changing_phases_are_not_named() -> None:
+    """Six senders of unrelated rates, starts and sizes lose the same part of their packets, within a factor of 2."""
+    rng = np.random.default_rng(2)
+    rates = 250.0 + 100.0 * rng.random(6)
+    links = [Link(f"{n}", "c", 1e3, delay, 1e4) for n, delay in enumerate(5e-3 * rng.random(6) + 1e-4)]
+    links.append(Link("c", "d", 1e3, 1e-3, 50))
+    flows = [
+        Flow(f"{n}", (f"{n}", "c", "d"), CBR(rate), size=900 + 200 * n, start=0.2 * n) for n, rate in enumerate(rates)
+    ]
+    run = simulate(Scenario("unrelated", links, flows, duration=9.0), Packets(seed=1, recovery="none"), sample=1.0)
+    assert run.lost_by_flow.min() > 100.0
+    assert not [limit for limit in run.limits if limit.startswith("phase effects")]
+
+
 def test_a_packet_run_names_them_unless_it_has_random_times() -> None:
     """Random times of one packet move the share by more than their runs differ."""
     scenario = pair(far=2.5e-3)  # 0.18 where random times have 0.42 +- 0.02

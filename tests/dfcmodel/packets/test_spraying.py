@@ -392,6 +392,24 @@ def test_ways_around_failures_keep_the_plane_of_a_host() -> None:
         dfc.simulate(scenario, dfc.Packets(seed=1, failures={"b0->b": (2e-5, np.inf)}))
 
 
+def test_failures_without_an_effect_are_named() -> None:
+    """Such as times in ms, and a link over which the hash led no flow."""
+    links = leaf_links(2, dfc.FIFO())
+    given: dict[str, Any] = {"sizes": 10, "links": links, "source": FixedRate(), "host": "nic"}
+    flows = dfc.flows_from(["h0.0"], ["h1.0"], **grouped(dfc.flows_from, given))
+    scenario = dfc.Scenario("failures", links, flows, duration=1e-4)
+    used = flows[0].path[2]
+    other = next(f"leaf0->spine{n}" for n in range(2) if f"spine{n}" != used)
+    message = f"failures of leaf0->{used} at 1: times are in s, and the run ends at 0.0001 s"
+    with pytest.warns(UserWarning, match=message):
+        dfc.simulate(scenario, dfc.Packets(seed=1, failures={f"leaf0->{used}": (1.0, 2.0)}))
+    with pytest.warns(UserWarning, match=f"^failures of {other}: no packet of data passes it$"):
+        dfc.simulate(scenario, dfc.Packets(seed=1, failures={other: (1e-6, 2e-6)}))
+    both = {f"leaf0->{used}": (1e-6, 2e-6), other: (3e-6, 4e-6)}
+    with pytest.raises(ValueError, match="none is left"):  # a rerouted flow would pass the other one
+        dfc.simulate(scenario, dfc.Packets(seed=1, failures=both))
+
+
 def test_refusals_name_what_is_allowed_switch_routes() -> None:
     links = leaf_links(2, dfc.FIFO())
     given: dict[str, Any] = {"sizes": 10, "links": links, "source": FixedRate(), "host": "nic"}

@@ -180,6 +180,15 @@ def test_a_group_that_an_algorithm_cannot_divide_is_named() -> None:
         _flows(_layer(f"1 ALLREDUCE {80 * PACKET}"), head=head, algorithm="halving-doubling")
 
 
+def test_hosts_beyond_all_gpus_are_named() -> None:
+    """A program of 16 ranks makes two groups of 8 of such a file of SimAI."""
+    head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 4 all_gpus: 4"
+    with pytest.warns(UserWarning, match=r"^text: all_gpus: 4: 4 of 8 hosts, from hosts\[4\] on, take no part"):
+        flows = _flows(_layer(f"1 ALLREDUCE {80 * PACKET}"), head=head)
+    assert len(flows) == 6 * 4
+    assert len(_flows(_layer(f"1 ALLREDUCE {80 * PACKET}"), head=head.removesuffix(" all_gpus: 4"))) == 2 * 6 * 4
+
+
 # Files of SimAI (aliyun/SimAI, example/*.txt, Apache-2.0) and of ASTRA-sim 1 in their spelling: blanks of any number, one layer's name twice,
 # a last line without an end.
 
@@ -211,7 +220,7 @@ def test_the_microbenchmark_of_simai() -> None:
 def test_operations_of_the_larger_example_of_simai(operation: str, size: int, rounds: int) -> None:
     """Each rank sends so many eighths of the size. The second layer computes 556 us, for which no flow waits."""
     text = MICRO.replace("ALLREDUCE   16777216", f"{operation}\t{size}").replace("ALLREDUCE   67108864", "NONE 0")  # fmt: skip
-    with pytest.warns(UserWarning, match=r"each rank computes 556 µs of its 1\.112 ms without a later message"):
+    with pytest.warns(UserWarning, match=r"each rank computes 556 µs of its 1\.112 ms without sending afterwards"):
         found = dfc.read_workload(text, FABRIC.hosts, **GIVEN)
     bytes_sent = sum(flow.size for flow in found) * PACKET
     assert bytes_sent == pytest.approx(8 * rounds * size / 8, rel=1e-3)
@@ -293,5 +302,5 @@ def test_computation_without_a_later_message_is_named(weights: str, trailing: st
     if not trailing:
         _flows(layer, head=head)  # warnings are errors
         return
-    with pytest.warns(UserWarning, match=f"each rank computes {trailing} without a later message"):
+    with pytest.warns(UserWarning, match=f"each rank computes {trailing} without sending afterwards"):
         _flows(layer, head=head)
