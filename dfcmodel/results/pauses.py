@@ -265,13 +265,9 @@ class _RequestsInEffect:
 
     def count(self, link: int, by: tuple[int, ...], change: int) -> None:
         """Add a request of the links ``by`` to pause a link (``change`` = 1), or remove it (-1)."""
-        for counts, key in (
-            (self.by_link.setdefault(link, {}), by),
-            *((self.by_cause.setdefault(cause, {}), link) for cause in by),
-        ):
-            counts[key] = counts.get(key, 0) + change  # type: ignore[index,call-overload]
-            if not counts[key]:  # type: ignore[index]
-                del counts[key]  # type: ignore[arg-type]
+        _count(self.by_link.setdefault(link, {}), by, change)
+        for cause in by:
+            _count(self.by_cause.setdefault(cause, {}), link, change)
 
     def causes(self, by: tuple[int, ...]) -> list[int]:
         """Return the links that explain a request: of several the paused ones; without any, their node (L + n)."""
@@ -286,6 +282,13 @@ class _RequestsInEffect:
     def behind(self, link: int) -> set[int]:
         """Return the paused links that wait for a link."""
         return {*self.by_cause.get(link, ())}
+
+
+def _count(counts: dict[Any, int], key: Any, change: int) -> None:
+    """Add ``change`` to the count of a key, and remove a count of zero."""
+    counts[key] = counts.get(key, 0) + change
+    if not counts[key]:
+        del counts[key]
 
 
 def _path(following: Callable[[int], set[int]], start: int, without: Iterable[int]) -> tuple[int, ...]:

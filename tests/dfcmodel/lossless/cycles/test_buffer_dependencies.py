@@ -302,7 +302,7 @@ def test_a_cycle_of_one_of_several_classes_names_it_and_keeps_to_it() -> None:
     assert sorted(paths) == sorted((f"1.{y}", f"1.{(y + 1) % 4}", f"1.{(y + 2) % 4}") for y in range(4))
     assert simulate(found.scenario(), Packets(seed=1)).deadlock is not None
     ring = deadlock(nx.cycle_graph(4, create_using=nx.DiGraph))
-    assert found.passage(0.5).mean == pytest.approx(ring.passage(0.5).mean)
+    assert found.passage(0.5, room=1).mean == pytest.approx(ring.passage(0.5, room=1).mean)
 
 
 def test_cycles_are_links_and_have_classes_where_there_are_several() -> None:
