@@ -400,6 +400,21 @@ class RoutedFlows(Described):
                 by_link.setdefault(n, {}).setdefault(before, []).append(f)
         return {n: {u: tuple(flows) for u, flows in by_feeder.items()} for n, by_feeder in by_link.items()}
 
+    @cached_property
+    def continuations(self) -> dict[int, dict[int, set[int]]]:
+        """Links over which packets continue, with their classes, by a link or -1 - f, the host of flow f.
+
+        Flows with several paths take each of them; a flow of a host with a shared interface counts as its first flow.
+        """
+        links, priorities = self.link_table.places, self.table.numbers("priority").astype(np.int64).tolist()
+        access = self._access.tolist()
+        following: dict[int, dict[int, set[int]]] = {}
+        for f, (route, paths) in enumerate(zip(self.routes, self.table.columns["paths"], strict=True)):
+            for path in (route, *([links[pair] for pair in itertools.pairwise(path)] for path in paths)):
+                for link, after in itertools.pairwise((-1 - access[f], *path)):
+                    following.setdefault(link, {}).setdefault(after, set()).add(priorities[f])
+        return following
+
     def room_of(self, n: int) -> float:
         """Return the packets that link n can hold: its buffer, or inf at an interface of a host."""
         return math.inf if n in self.interfaces else self.buffer_of(n)

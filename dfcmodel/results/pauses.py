@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from dfcmodel.results.standstills import link_name
 from hopflow.checks import count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import xarray as xr
     from numpy.typing import NDArray
@@ -26,6 +25,8 @@ __all__ = [
     "intervals_of",
     "intervals_of_pairs",
     "pause_table",
+    "requester_name",
+    "requesters_of",
     "storm_of",
 ]
 
@@ -35,9 +36,10 @@ PAUSED = np.dtype(
     + [("resumed", np.int64)]
 )
 """Interval in which a link was paused. ``link``: index of the paused link in the scenario (-1 - flow: the access link
-of a host); ``by``: index of the link whose queue requested the pause; ``priority``: the paused class (`PFC`; ALL: all
-classes); ``fault`` = 1: a fault requested it, whatever the queue; ``begin``, ``end``: s (inf: it had not ended at the
-end of the run); ``resumed`` = 1: its end was in transit at the end of the run, or a fault ends after the run."""
+of a host); ``by``: index of the link whose queue requested the pause, of links that are counted together the first one
+(`requesters_of`); ``priority``: the paused class (`PFC`; ALL: all classes); ``fault`` = 1: a fault requested it,
+whatever the queue; ``begin``, ``end``: s (inf: it had not ended at the end of the run); ``resumed`` = 1: its end was in
+transit at the end of the run, or a fault ends after the run."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def pause_table(run: Records) -> xr.Dataset:
     until = np.where(lasting, end, paused["end"])
     columns = {
         "link": _names_of(run, paused["link"]),
-        "by": _names_of(run, paused["by"]),
+        "by": _requesters(run, paused),
         "priority": paused["priority"].copy(),
         "fault": paused["fault"] == 1,
         "begin": ("s", paused["begin"].copy()),
@@ -163,6 +165,38 @@ def _names_of(run: Records, links: NDArray[np.int64]) -> NDArray[np.str_]:
     return np.array([link_name(run, int(n)) for n in different], dtype=str)[places]
 
 
+def requesters_of(run: Records, pause: Any) -> tuple[int, ...]:
+    """Return the indices of the links that may have requested a pause, a row of `PAUSED`: one, or several of a node.
+
+    Where a switch counts the packets of all its links together, these are its links to which flows of the paused class
+    continue over the paused link.
+    """
+    by, scenario = int(pause["by"]), run.scenario
+    group = scenario.counted_together(by)
+    if len(group) == 1 or int(pause["fault"]) == 1:
+        return (by,)
+    link = int(scenario.access_of(np.array([pause["link"]]))[0])
+    following = scenario.continuations.get(link, {})
+    return tuple(n for n in group if int(pause["priority"]) in following.get(n, ())) or group
+
+
+def requester_name(run: Records, pause: Any) -> str:
+    """Return the name of the link that requested a pause, or of its node if several links of it may have done so."""
+    links = requesters_of(run, pause)
+    return link_name(run, links[0]) if len(links) == 1 else _node_name(run, links[0])
+
+
+def _node_name(run: Records, n: int) -> str:
+    """Return "node" and the node from which link n leads."""
+    return f"node {run.scenario.links[n].source}"
+
+
+def _requesters(run: Records, paused: Any) -> NDArray[np.str_]:
+    """Return `requester_name` of each pause, (N,); each pair of links once."""
+    pairs, inverse = np.unique(paused[["link", "by", "priority", "fault"]], return_inverse=True)
+    return np.array([requester_name(run, pair) for pair in pairs], dtype=str)[inverse.reshape(-1)]
+
+
 def storm_of(run: Records) -> PauseStorm | None:
     """Return the storm at the end of a run, or None: pauses by faults that never end."""
     if run.paused is None:
@@ -173,8 +207,9 @@ def storm_of(run: Records) -> PauseStorm | None:
         return None
     faulty = set(endless["by"].tolist())
     stopped, asking = set[int](), set(faulty)
+    requests = [(int(row["link"]), set(requesters_of(run, row))) for row in lasting]
     while asking:
-        newly_stopped = {int(row["link"]) for row in lasting if int(row["by"]) in asking} - stopped
+        newly_stopped = {link for link, requesters in requests if requesters & asking} - stopped
         stopped |= newly_stopped
         asking = newly_stopped
     ports = tuple(link_name(run, n) for n in sorted(faulty))
@@ -184,41 +219,91 @@ def storm_of(run: Records) -> PauseStorm | None:
 def chain_of_pauses(run: Records) -> tuple[str, ...]:
     """Return the names of the longest chain of links paused at one time in one class, each by the next; () without.
 
-    The last link is not paused: its queue began the chain. In a circle it is the first link again. Congestion that
-    spreads makes long chains.
+    The last link is not paused: its queue began the chain. It is a node if the packets of the link before wait for
+    several of its links, which it counts together. In a circle the last link is the first link again. Congestion that
+    spreads makes long chains. Where circles share links, there may be longer chains.
     """
     paused = require_pauses(run)
-    classes = [paused[paused["priority"] == priority] for priority in np.unique(paused["priority"])]
-    longest = max((_longest_chain(of_class) for of_class in classes), key=len, default=())
-    return tuple(link_name(run, n) for n in longest)
-
-
-def _longest_chain(paused: Any) -> tuple[int, ...]:
-    """Return the indices of the longest chain of links among pauses of one class, rows of `PAUSED` of some duration."""
     paused = paused[paused["end"] > paused["begin"]]
+    classes = [paused[paused["priority"] == priority] for priority in np.unique(paused["priority"])]
+    longest = max((_longest_chain(run, of_class) for of_class in classes), key=len, default=())
+    links = len(run.scenario.links)
+    return tuple(link_name(run, n) if n < links else _node_name(run, n - links) for n in longest)
+
+
+def _longest_chain(run: Records, paused: Any) -> tuple[int, ...]:
+    """Return the indices of the longest chain of links among pauses of one class, rows of `PAUSED` of some duration.
+
+    The node from which link n leads has the index L + n.
+    """
+    pairs, pair_of = np.unique(paused[["link", "by", "priority", "fault"]], return_inverse=True)
+    requests = [(int(pair["link"]), requesters_of(run, pair)) for pair in pairs]
     moments = [(begin, 1, n) for n, begin in enumerate(paused["begin"].tolist())]
     moments += [(end, 0, n) for n, end in enumerate(paused["end"].tolist())]
+    in_effect = _RequestsInEffect(len(run.scenario.links))
     longest: tuple[int, ...] = ()
-    onwards: dict[int, set[int]] = {}
-    back: dict[int, set[int]] = {}
-    requests: Counter[tuple[int, int]] = Counter()  # a queue and a fault of it may request the same pause
     for _, on, n in sorted(moments):  # at one instant pauses end before others begin
-        link, by = int(paused["link"][n]), int(paused["by"][n])
-        requests[link, by] += 1 if on else -1
-        if on:
-            onwards.setdefault(link, set()).add(by)
-            back.setdefault(by, set()).add(link)
-            before = _path(back, link, (by,))
-            chain = (*before[::-1], *_path(onwards, by, before))
+        link, by = requests[pair_of.reshape(-1)[n]]
+        in_effect.count(link, by, 1 if on else -1)
+        for cause in in_effect.causes(by) if on else ():
+            before = _path(in_effect.behind, link, (cause,))
+            chain = (*before[::-1], *_path(in_effect.ahead, cause, before))
             longest = chain if len(chain) > len(longest) else longest
-        elif requests[link, by] == 0:
-            onwards[link].discard(by)
-            back[by].discard(link)
     return longest
 
 
-def _path(graph: dict[int, set[int]], start: int, without: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the longest simple path from ``start`` without nodes ``without``; ``graph``: next nodes by node."""
-    ahead = (n for n in sorted(graph.get(start, ())) if n not in without)
-    paths = [_path(graph, n, (*without, start)) for n in ahead if n != start]
-    return (start, *max(paths, key=len, default=()))
+class _RequestsInEffect:
+    """Requests of pauses that are in effect at one moment, by paused link and by the links that may have caused them.
+
+    They are counted, as a queue and a fault of it may request the same pause.
+    """
+
+    def __init__(self, links: int) -> None:
+        self.links = links
+        self.by_link: dict[int, dict[tuple[int, ...], int]] = {}
+        self.by_cause: dict[int, dict[int, int]] = {}
+
+    def count(self, link: int, by: tuple[int, ...], change: int) -> None:
+        """Add a request of the links ``by`` to pause a link (``change`` = 1), or remove it (-1)."""
+        _count(self.by_link.setdefault(link, {}), by, change)
+        for cause in by:
+            _count(self.by_cause.setdefault(cause, {}), link, change)
+
+    def causes(self, by: tuple[int, ...]) -> list[int]:
+        """Return the links that explain a request: of several the paused ones; without any, their node (L + n)."""
+        if len(by) == 1:
+            return [*by]
+        return [n for n in by if self.by_link.get(n)] or [self.links + by[0]]
+
+    def ahead(self, link: int) -> set[int]:
+        """Return the links, or the node, for which a paused link waits."""
+        return {cause for by in self.by_link.get(link, ()) for cause in self.causes(by)}
+
+    def behind(self, link: int) -> set[int]:
+        """Return the paused links that wait for a link."""
+        return {*self.by_cause.get(link, ())}
+
+
+def _count(counts: dict[Any, int], key: Any, change: int) -> None:
+    """Add ``change`` to the count of a key, and remove a count of zero."""
+    counts[key] = counts.get(key, 0) + change
+    if not counts[key]:
+        del counts[key]
+
+
+def _path(following: Callable[[int], set[int]], start: int, without: Iterable[int]) -> tuple[int, ...]:
+    """Return the longest path from ``start`` that visits no node of ``without``; ``following``: next nodes of a node.
+
+    Each node is visited once, which takes a time linear in the edges. In circles a path ends before a node that is
+    being visited, so that it may be shorter than the longest one.
+    """
+    paths: dict[int, tuple[int, ...]] = dict.fromkeys(without, ())
+    paths.pop(start, None)
+
+    def visit(node: int) -> tuple[int, ...]:
+        if node not in paths:
+            paths[node] = ()
+            paths[node] = (node, *max(map(visit, sorted(following(node))), key=len, default=()))
+        return paths[node]
+
+    return visit(start)

@@ -248,9 +248,11 @@ class Trajectory(Records, Result):
         -------
         xarray.Dataset
             link, the paused link (``host of NAME``: the access link of a flow's host); by, the link whose queue
-            requested the pause; priority, the paused class (`PFC`; of `BFC` the number of the flow; -1: all packets of
-            the link); fault, whether a fault requested it (``storm=``, `dfcmodel.lossless.watch_packets`); begin and
-            end of its effect (s), the end of the run for a lasting pause; duration (s); lasting.
+            requested the pause, or ``node NAME`` where a switch counts the packets of all its links
+            (``counts="switch"`` of `PFC`) and flows over the paused link continue over several; priority, the paused
+            class (`PFC`; of `BFC` the number of the flow; -1: all packets of the link); fault, whether a fault
+            requested it (``storm=``, `dfcmodel.lossless.watch_packets`); begin and end of its effect (s), the end of
+            the run for a lasting pause; duration (s); lasting.
             ``.to_pandas()`` gives a DataFrame.
 
         Raises

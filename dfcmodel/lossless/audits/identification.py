@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable, Watermark
-from dfcmodel.lossless.audits.orders import grain_of
+from dfcmodel.lossless.audits.orders import unit_of
 from dfcmodel.lossless.audits.rate_lines import (
     PAUSE,
     SLACK,
@@ -53,7 +53,9 @@ class Identification(Result):
     mtu, lossless_mtu
         Assumed largest frames of any class and of the lossless class, in bytes.
     margin
-        Bytes by which a value may differ from its line, below and above.
+        Bytes by which a line may lie below and above a value.
+    of_peaks
+        Whether the values are peaks of watermarks, and not those of a table.
 
     Examples
     --------
@@ -64,7 +66,7 @@ class Identification(Result):
     ([3.02, 3.03], (64.0, 64.0))
     >>> low, high = result.predict("400Gbps", "150m")
     >>> round((high - low) / 254)  # cells
-    2
+    4
     """
 
     lines: tuple[RateLine, ...]
@@ -73,6 +75,7 @@ class Identification(Result):
     mtu: int
     lossless_mtu: int
     margin: Pair
+    of_peaks: bool = False
 
     @property
     def slope(self) -> Pair | None:
@@ -138,10 +141,11 @@ class Identification(Result):
         return hits, tested
 
     def predict(self, rate: str, cable: str) -> Pair:
-        """Return the interval of a value in bytes for a rate and a cable, from the identified lines.
+        """Return the interval of the headroom in bytes for a rate and a cable, from the identified lines.
 
-        A rate of the table is predicted by its lines. Other rates are predicted by slopes and delays of all rates;
-        `rate_coverage` is the fraction of the rows for which that holds.
+        It is that of a value of the table, which may differ from its line by the margin, or of watermarks that of the
+        worst case, which no peak exceeds. A rate of the table is predicted by its lines, other rates by slopes and
+        delays of all rates; `rate_coverage` is the fraction of the rows for which that holds.
 
         Raises
         ------
@@ -153,7 +157,8 @@ class Identification(Result):
             raise ValueError("there is no line to predict from: at least two cables of a rate are needed")
         for line in self.lines:
             if line.rate == bits:
-                return line.at(length)
+                low, high = line.at(length)
+                return low if self.of_peaks else low - self.margin[1], high + self.margin[0]
         return _between(self.lines, self, float(bits), wire_bytes(float(bits), length))
 
     def summary(self) -> dict[str, object]:
@@ -249,7 +254,7 @@ def identify(
         table = BufferTable(rows)
         law = law_of(table, Assumptions(), cell)
         size = cell if cell is not None else law.cell if law else None
-        unit = float(size or grain_of(table) or 1)
+        unit = float(size or unit_of(table) or 1)
         margin = (unit, unit)
         rates = set(distinct_rates(table))
         rows = tuple(r for r in rows if r.rate in rates and not (law and r in law.broken))
@@ -260,7 +265,7 @@ def identify(
             lines.append(line)
         elif len({row.cable for row in rows if row.rate == rate}) > 1:
             bent.append(rate)
-    return Identification(tuple(lines), tuple(bent), size, mtu, lossless, margin)
+    return Identification(tuple(lines), tuple(bent), size, mtu, lossless, margin, measured)
 
 
 def _points(source: Any) -> tuple[tuple[BufferRow, ...], bool]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable
 
-__all__ = ["copies", "divisor_of", "equal_cables", "falling_pairs", "flat_rates", "grain_of"]
+__all__ = ["copies", "divisor_of", "equal_cables", "falling_pairs", "flat_rates", "grain_of", "unit_of"]
 
 GRAINS = range(1024, 63, -1)
 MIN_MULTIPLE_FRACTION = 0.8
@@ -38,6 +38,15 @@ def divisor_of(table: BufferTable) -> int | None:
     """Return the greatest common divisor of all values in bytes; None for fewer than three distinct values."""
     values = {row.xoff for row in table if row.xoff}
     return math.gcd(*values) if len(values) >= MIN_DIVIDED_VALUES else None
+
+
+def unit_of(table: BufferTable) -> int | None:
+    """Return the bytes to a multiple of which the values of a table are rounded, `grain_of` or more; None if unknown.
+
+    A divisor of all values above 1024 bytes is no cell, but the unit of a calculator, such as 4096.
+    """
+    grain = grain_of(table)
+    return None if grain is None else max(grain, divisor_of(table) or 0)
 
 
 def falling_pairs(table: BufferTable) -> list[tuple[BufferRow, BufferRow]]:

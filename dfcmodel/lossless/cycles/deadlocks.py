@@ -170,7 +170,8 @@ class Deadlock(Result):
         }
         if not self.is_free:
             rows["buffers on cycles"] = len(cyclic)
-            rows["a cycle"] = ", ".join(f"{a}->{b}" for a, b, *_ in next(self.cycles()))
+            names = (f"{a}->{b}" + "".join(f" (class {c})" for c in classes) for a, b, *classes in next(self.cycles()))
+            rows["a cycle"] = ", ".join(names)
         return rows
 
     @quantities(buffer="amount")
@@ -186,6 +187,8 @@ class Deadlock(Result):
         duration: WithUnit = 0.1,
     ) -> Scenario:
         """Return a scenario that tries to fill a cycle: for each of its dependencies a flow at line rate.
+
+        A flow keeps its class, and so must the cycle. Of routes of several classes a flow has the part in its class.
 
         Parameters
         ----------
@@ -203,9 +206,13 @@ class Deadlock(Result):
         Raises
         ------
         ValueError
-            For links that do not wait for each other, or without a cycle.
+            For links that do not wait for each other, without a cycle, and for a cycle over several classes.
         """
-        routes = [self.dependencies.route_through(i, j) for i, j in self._dependencies_of(cycle)]
+        channels = self.dependencies.channels
+        routes = [
+            _part_in_class(self.dependencies.route_through(i, j), channels[i], channels[j])
+            for i, j in self._dependencies_of(cycle)
+        ]
         return line_rate_scenario(routes, rate=rate, delay=delay, pause=pause, buffer=buffer, duration=duration)
 
     @quantities(load="share")
@@ -230,7 +237,8 @@ class Deadlock(Result):
         Raises
         ------
         ValueError
-            For links that do not wait for each other, without a cycle, and for too many states.
+            For links that do not wait for each other, without a cycle, for a cycle with several buffers of a link, of
+            different classes, and for too many states.
 
         Examples
         --------
@@ -245,7 +253,11 @@ class Deadlock(Result):
         """
         from dfcmodel.lossless.cycles.deadlock_chains import cycle_passage
 
-        return cycle_passage(len(self._dependencies_of(cycle)), load, room)
+        buffers = [self.dependencies.channels[i] for i, _ in self._dependencies_of(cycle)]
+        for n, (a, b, _) in enumerate(buffers):
+            if (a, b) in (link[:2] for link in buffers[:n]):
+                raise ValueError(f"cycle: link {a}->{b} has buffers of two classes in it: must have one of each link")
+        return cycle_passage(len(buffers), load, room)
 
     def _dependencies_of(self, cycle: Sequence[tuple[Any, ...]] | None) -> list[tuple[int, int]]:
         """Return the dependencies of a cycle as pairs of indices of buffers; None: of the first, which must exist."""
@@ -284,6 +296,21 @@ class Deadlock(Result):
         return axes
 
 
+def _part_in_class(route: Route, first: tuple[Any, ...], second: tuple[Any, ...]) -> Route:
+    """Return the part of a route around two successive links, (from, to, class), in which it keeps their class."""
+    if first[2] != second[2]:
+        (a, b, c), (_, d, after) = first, second
+        raise ValueError(f"cycle: class {c} of {a}->{b} waits for class {after} of {b}->{d}: must be one class")
+    channels = route.channels()
+    begin = next(n for n, pair in enumerate(itertools.pairwise(channels)) if pair == (first, second))
+    end = begin + 2
+    while begin > 0 and channels[begin - 1][2] == first[2]:
+        begin -= 1
+    while end < len(channels) and channels[end][2] == first[2]:
+        end += 1
+    return Route([*route.nodes][begin : end + 1], first[2])
+
+
 @declares(buffer="amount")
 @quantities(rate="rate", delay="time", duration="time")
 def line_rate_scenario(
@@ -297,7 +324,8 @@ def line_rate_scenario(
 ) -> Scenario:
     """Return a scenario with a flow at line rate on each route, ``rate`` in packets/s, and links that pause.
 
-    All flows are of one class: classes of the routes are ignored. Parameters as for `Deadlock.scenario`.
+    All flows are of one class, as the routes must be: ``Pause`` has one queue for all classes, and a flow keeps its
+    class on all links. Parameters as for `Deadlock.scenario`.
 
     Examples
     --------
@@ -314,7 +342,11 @@ def line_rate_scenario(
     True
     """
     flows, links = [], dict[tuple[Any, Any], None]()
-    for n, route in enumerate(parse_routes(routes)):
+    parsed = parse_routes(routes)
+    if len(classes := sorted({c for route in parsed for *_, c in route.channels()})) > 1:
+        msg = "must be of one class, as links with Pause are; for classes use PFC and Flow(priority=)"
+        raise ValueError(f"routes have the classes {', '.join(map(str, classes))}: {msg}")
+    for n, route in enumerate(parsed):
         path = tuple(map(_name, route.nodes))
         if len(set(path)) < len(path):
             raise ValueError(f"routes[{n}] = {route.nodes!r}: must not visit a node twice")

@@ -92,14 +92,13 @@ class PortGuard:
             for declared, restored, dropped in self.storms
         ]  # fmt: skip
 
-    def find_missed(self, pauses: Pauses) -> list[tuple[str, int, float, float]]:
-        """Return (link, class, begin, end) of pauses by faults, over before the run, in which it never dropped."""
-        name, poll_delay = self.plan.ports[self.q].name, self.dog.period
-        missed = []
-        for begin, last in self.faults(pauses):
-            detected = any(
-                declared <= last + poll_delay and not restored <= begin for declared, restored, _ in self.storms
+    def find_undeclared(self, pauses: Pauses) -> list[tuple[str, int, float, float]]:
+        """Return (link, class, begin, end), s, of pauses by faults in which it never dropped."""
+        name = self.plan.ports[self.q].name
+        return [
+            (name, self.priority, begin, last)
+            for begin, last in self.faults(pauses)
+            if not any(
+                declared <= last + self.dog.period and not restored <= begin for declared, restored, _ in self.storms
             )
-            if last + poll_delay <= self.plan.end and not detected:
-                missed.append((name, self.priority, begin, last))
-        return missed
+        ]

@@ -48,9 +48,12 @@ class WatchdogRun(Result):
         Declared storms, in the order of their times.
     missed
         Missed storms: paused link, class, begin and end of the pause by a fault, s.
+    undecided
+        The same of storms that were not declared, and that ended less than a polling time before the end of the run, or
+        after it (inf: never): a longer run may declare them.
     unwatched
         The same of pauses by faults that stop links without a watchdog, such as interfaces of hosts: they are neither
-        declared nor missed. The end of a fault that does not end is inf.
+        declared nor missed.
     run
         The records of the run.
 
@@ -68,6 +71,7 @@ class WatchdogRun(Result):
     watchdog: Watchdog
     alarms: tuple[WatchdogAlarm, ...]
     missed: tuple[tuple[str, int, float, float], ...]
+    undecided: tuple[tuple[str, int, float, float], ...]
     unwatched: tuple[tuple[str, int, float, float], ...]
     run: Trajectory
 
@@ -86,7 +90,8 @@ class WatchdogRun(Result):
         return data
 
     def summary(self) -> dict[str, object]:
-        """Return status, texts on scenario, alarms and time, numbers of missed storms and dropped packets, by name."""
+        """Return status, texts on scenario, alarms, time and storms, number of dropped packets, by name."""
+        undecided = {"storms undecided": f"{len(self.undecided)}, the run ends too early to declare or miss them"}
         links = [*dict.fromkeys(link for link, *_ in self.unwatched)]
         names = ", ".join(links[:3]) + (f" and {len(links) - 3} others" if len(links) > 3 else "")
         unwatched = {"storms unwatched": f"{len(self.unwatched)}, without a watchdog at {names}"} if links else {}
@@ -95,6 +100,7 @@ class WatchdogRun(Result):
             "scenario": self.run.scenario.name,
             "alarms": f"{len(self.alarms)}, {sum(a.false for a in self.alarms)} of them false",
             "storms missed": len(self.missed),
+            **(undecided if self.undecided else {}),
             **unwatched,
             "dropped by watchdogs": sum(a.dropped for a in self.alarms),
             "time": f"{self.run.time[-1]:g} s simulated in {self.run.seconds:.2f} s",
@@ -187,21 +193,22 @@ def watch_packets(
     watch = Stopwatch()
     records, declared = watch_engine(plan)
     run = trajectory(plan, records, watch.seconds())
-    pauses = [(q, c, begin, last) for _, q, c, begin, last in plan.fault_pauses()]
-    temporary = [pause for pause in pauses if pause[3] < math.inf]
+    pauses = [(q, c, begin, last) for _, q, c, begin, last in plan.fault_pauses() if begin < plan.end]
     storms_of: dict[int, list[tuple[float, float, int]]] = {}
     for row in declared:
         storm = float(row["declared"]), float(row["restored"]), int(row["dropped"])
         storms_of.setdefault(int(row["watchdog"]), []).append(storm)
     guards = [PortGuard(plan, q, c, watchdog, storms_of.get(n, [])) for n, (q, c) in enumerate(ports)]
     alarms = [alarm for guard in guards for alarm in guard.alarms(pauses)]
-    missed = [storm for guard in guards for storm in guard.find_missed(temporary)]
+    undeclared = [storm for guard in guards for storm in guard.find_undeclared(pauses)]
+    missed = tuple(storm for storm in undeclared if storm[3] + watchdog.period <= plan.end)
+    undecided = tuple(storm for storm in undeclared if storm[3] + watchdog.period > plan.end)
     stopped = {pause for guard in guards for pause in guard.pauses_of(pauses)}
     unwatched = [
         (plan.ports[q].name, c, begin, last) for q, c, begin, last in pauses if (q, c, begin, last) not in stopped
     ]
     in_order = sorted(alarms, key=lambda alarm: alarm.declared)
-    return WatchdogRun(watchdog, tuple(in_order), tuple(missed), tuple(unwatched), run)
+    return WatchdogRun(watchdog, tuple(in_order), missed, undecided, tuple(unwatched), run)
 
 
 def _parse_storms(

@@ -144,7 +144,7 @@ class PFC(ByClass):
         Packets of an ingress that are counted: ``"output"``, the packets for this link, or ``"switch"``, the packets
         for all links with PFC that leave the same node. These must then have equal ``classes``, ``xoff``, ``xon``,
         ``headroom`` and ``signalling``. An ingress has its packets of room once, taken from the links' buffers in
-        proportion to their sizes. In `Trajectory.pauses` the first of these links requests the pauses.
+        proportion to their sizes.
     acks
         Class of ACKs and congestion notifications: ``"control"``, or ``"class"``, the class of their flow, with
         which they are counted, paused and lost. At packet level; the fluid has no ACKs in its queues.

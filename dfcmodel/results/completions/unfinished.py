@@ -10,7 +10,8 @@ import numpy as np
 
 from dfcmodel.network.flows import has_window
 from dfcmodel.results.completions.lower_bounds import transfer_sizes
-from dfcmodel.results.standstills import deadlock_of, lanes_of, link_name, pausers_of
+from dfcmodel.results.pauses import requester_name
+from dfcmodel.results.standstills import deadlock_of, lanes_of, pausers_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,14 +110,14 @@ def _missing_predecessors(run: Records, f: int) -> str:
 
 
 def _pausers_by_flow(run: Records) -> dict[int, tuple[str, ...]]:
-    """Return the names of the links that pause a flow's packets at the end, by index of the flow."""
+    """Return the names of the links, or nodes, that pause a flow's packets at the end, by index of the flow."""
     names_by_flow: dict[int, dict[str, None]] = {}
     pausers = pausers_of(run)
     if run.remaining is None or not pausers:
         return {}
     for lane, row in zip(lanes_of(run), run.remaining, strict=True):
         if row["ack"] == 0:
-            names = [link_name(run, int(pause["by"])) for pause in pausers.get(lane, ())]
+            names = [requester_name(run, pause) for pause in pausers.get(lane, ())]
             names_by_flow.setdefault(int(row["flow"]), {}).update(dict.fromkeys(names))
     return {f: tuple(names) for f, names in names_by_flow.items() if names}
 

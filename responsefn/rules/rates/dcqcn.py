@@ -135,7 +135,7 @@ class DCQCN(RateRule):
             above=0.0,
             source="Zhu et al. 2015, Sect. 5.2: B = 10 MB, packets of 1500 bytes",
         )
-        stages: float = param(5.0, at_least=1.0, source="Zhu et al. 2015, Sect. 3.3: F = 5")
+        stages: int = param(5, at_least=1.0, source="Zhu et al. 2015, Sect. 3.3: F = 5")
         additive: float = param(
             PacketUnits(40e6 / 12000.0, 1500.0),
             "rate",

@@ -90,8 +90,8 @@ class HPCC(NoLossRate):
             below=1.0,
             source="Li et al. 2019, Sect. 5.1: eta = 95 %",
         )
-        max_stage: float = param(
-            5.0,
+        max_stage: int = param(
+            5,
             at_least=0.0,
             source="Li et al. 2019, Sect. 5.1: maxStage = 5",
         )

@@ -11,6 +11,7 @@ import dfcmodel as dfc
 from dfcmodel import simulate
 from dfcmodel.lossless import buffer_cycles, deadlock, leaf_spine, torus
 from dfcmodel.results import Trajectory
+from dfcmodel.results.pauses import _path
 from hopflow import Status
 from responsefn import FixedRate
 from tests.oracles.engines import ENGINES, plain_simulate
@@ -306,6 +307,58 @@ def test_origins_are_judged_at_the_time_of_each_pause() -> None:
     assert found.edges.groupby("asked").origin_seconds.sum().to_dict() == pytest.approx(expected)
     said = "17 ms of pauses asked while none of its own links was paused"
     assert found.summary()["origin 2"] == said
+
+
+def _line_with_outputs(counts: str, *, idle_first: bool, storm: float | None = None) -> dfc.Scenario:
+    """Return flows over z, a, b to y, whose last link is overloaded or in a storm; a and b have an idle output too."""
+    rule = dfc.PFC((0,), xoff=20, xon=10, counts=counts)
+    outputs = [[("a", "u"), ("a", "b")], [("b", "x"), ("b", "y")]]
+    ends = [("h0", "z"), ("h1", "b"), ("z", "a")]
+    ends += [pair for pairs in outputs for pair in (pairs if idle_first else pairs[::-1])]
+    links = [dfc.Link(*pair, 1e5, 1e-6, 3000, rule) for pair in ends]
+    links.append(dfc.Link("y", "end", 1e5, 1e-6, 3000, dfc.PFC((0,), xoff=20, xon=10, storm=storm)))
+    rate = 9e4 if storm is None else 2e4
+    paths = [(("h0", "z", "a", "b", "y", "end"), rate), (("h1", "b", "y", "end"), rate)]
+    paths += [(("h1", "b", "x"), 1e3), (("h0", "z", "a", "u"), 1e3)]
+    flows = [dfc.Flow(f"{n}", path, dfc.CBR(speed)) for n, (path, speed) in enumerate(paths)]
+    return dfc.Scenario("line", links, flows, duration=0.05)
+
+
+@pytest.mark.parametrize("method", [dfc.Fluid(), dfc.Packets(seed=1)], ids=["fluid", "packets"])
+@pytest.mark.parametrize("idle_first", [False, True])
+def test_a_switch_that_counts_all_outputs_names_the_congested_one(method, idle_first: bool) -> None:
+    """Not the first of its links: that one may be idle. Chains and storms go on over the link that is paused."""
+    run = simulate(_line_with_outputs("switch", idle_first=idle_first), method)
+    by_output = simulate(_line_with_outputs("output", idle_first=idle_first), method)
+    assert chain_of(run) == chain_of(by_output)
+    assert chain_of(run).endswith("z->a, a->b, b->y")
+    by = {str(link): str(by) for link, by in zip(run.pauses().link.values, run.pauses().by.values, strict=True)}
+    assert by["a->b"] == "b->y"  # all of its packets wait for it
+    assert (by["h1->b"], by["z->a"]) == ("node b", "node a")  # they have packets for two links
+    stormy = simulate(_line_with_outputs("switch", idle_first=idle_first, storm=0.01), method)
+    assert set(stormy.storm.stopped) == {"h0->z", "h1->b", "z->a", "a->b", "b->y"}
+    assert chain_of(stormy) == "h0->z, z->a, a->b, b->y, y->end"
+    stopped = simulate(_line_with_outputs("output", idle_first=idle_first, storm=0.01), method).storm.stopped
+    assert set(stopped) == set(stormy.storm.stopped)
+
+
+def test_pauses_of_sprayed_flows_name_the_node_whose_links_they_share() -> None:
+    rule = dfc.PFC((0,), xoff=20, xon=10, counts="switch")
+    fabric = dfc.Fabric(leaf_spine(3, 2, hosts=2), buffer="1 MB", discipline=rule)
+    flows = dfc.incast(fabric.hosts, fabric.hosts[0], sizes=200, source=FixedRate(), links=fabric.links, routes="spray")
+    run = simulate(fabric.scenario("incast", flows, 0.002), dfc.Packets(seed=1), sample=1e-4)
+    by = dict(zip(run.pauses().link.values.tolist(), run.pauses().by.values.tolist(), strict=True))
+    assert by["('host', 2)->('leaf', 1)"] == "node ('leaf', 1)"
+    assert by["('leaf', 1)->('spine', 1)"] == "('spine', 1)->('leaf', 0)"
+
+
+def test_a_path_is_the_longest_one_and_ends_before_a_circle() -> None:
+    diamond = {0: {1, 2}, 1: {3}, 2: {4}, 4: {3}, 3: set()}
+    assert _path(diamond.__getitem__, 0, ()) == (0, 2, 4, 3)
+    assert _path(diamond.__getitem__, 0, (4,)) == (0, 1, 3)
+    circle = {n: {(n + 1) % 5} for n in range(5)}
+    assert _path(circle.__getitem__, 3, ()) == (3, 4, 0, 1, 2)
+    assert _path(circle.__getitem__, 3, (3, 1)) == (3, 4, 0)
 
 
 def test_a_node_that_is_paused_once_can_be_an_origin() -> None:

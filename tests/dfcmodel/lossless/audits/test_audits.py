@@ -536,6 +536,43 @@ def test_predictions_hold_for_rates_and_cables_that_are_not_in_the_table() -> No
     assert found.cell_for_any_sizes[0] <= 254 <= found.cell_for_any_sizes[1]
 
 
+NOKIA_X3B = {
+    40: {50: 53248, 300: 69632, 1000: 114688, 2000: 184320, 80_000: 5369856, 120_000: 8028160},
+    100: {50: 69632, 300: 110592, 1000: 225280, 2000: 393216, 80_000: 13357056, 120_000: 20004864},
+    400: {50: 147456, 300: 315392, 1000: 778240, 2000: 1445888, 80_000: 53305344, 120_000: 79900672},
+}
+"""pg_profile_lookup.ini of the Nokia-IXR7250-X3B, sonic-buildimage d9947ddd87: multiples of 4096 B, by Gb/s and m."""
+
+
+def test_predictions_hold_for_the_rows_that_they_are_made_from() -> None:
+    """Values are rounded, to 4096 B here: all are within that of a line, and so are predictions."""
+    rows = [
+        BufferRow(rate * 1e9, float(m), xoff) for rate, by_cable in NOKIA_X3B.items() for m, xoff in by_cable.items()
+    ]
+    found = identify(rows)
+    assert found.margin == (4096.0, 4096.0)
+    assert [line.off for line in found.lines] == [()] * 3
+    assert found.coverage == (18, 18)
+    for row in rows:
+        low, high = found.predict(f"{row.rate / 1e9:g}Gbps", f"{row.cable:g}m")
+        assert low <= row.xoff <= high
+        rest = identify([other for other in rows if other != row])
+        low, high = rest.predict(f"{row.rate / 1e9:g}Gbps", f"{row.cable:g}m")
+        assert low <= row.xoff <= high
+
+
+def test_the_worst_case_is_no_lower_than_the_lines_through_watermarks() -> None:
+    cables = (5.0, 100.0, 300.0)
+    link = [
+        headroom("400Gbps", f"{m:g}m", 9216, 4096, 192, datasheet=PauseDatasheet(pipeline=0.5e-6)).bytes for m in cables
+    ]
+    seen = [Watermark(4e11, m, need - 5000) for m, need in zip(cables, link, strict=True)]
+    found = identify(seen, missed=12_000, mtu=9216, lossless_mtu=4096)
+    for m, need in zip(cables, link, strict=True):
+        low, high = found.predict("400Gbps", f"{m:g}m")
+        assert need - 5000 - 1 <= low <= need <= high
+
+
 def test_rows_off_the_line_are_left_out_and_named() -> None:
     rows = made(254, 64, 0.0)
     wrong = [dataclasses.replace(row, xoff=row.xoff + 40_000) if row.rate == 4e11 and row.cable == 100 else row for row in rows]  # fmt: skip

@@ -288,6 +288,23 @@ def test_a_named_cycle_deadlocks_and_free_routes_between_the_same_ends_do_not(gr
         assert float(moving.losses.sum()) == 0.0
 
 
+def test_a_cycle_of_one_of_several_classes_names_it_and_keeps_to_it() -> None:
+    """Dimension-order routes of a torus, with a class per dimension: a way round along the second one."""
+
+    def way_round(x: int, y: int) -> Route:
+        return Route([(x - 1, y), (x, y), (x, (y + 1) % 4), (x, (y + 2) % 4), (x + 1, (y + 2) % 4)], [0, 2, 2, 3])
+
+    routes = [way_round(1, y) for y in range(4)]
+    graph = nx.DiGraph([link for route in routes for link in itertools.pairwise(route.nodes)])
+    found = deadlock(graph, routes)
+    assert found.summary()["a cycle"].split(", (")[0] == "(1, 0)->(1, 1) (class 2)"
+    paths = [flow.path for flow in found.scenario().flows]
+    assert sorted(paths) == sorted((f"1.{y}", f"1.{(y + 1) % 4}", f"1.{(y + 2) % 4}") for y in range(4))
+    assert simulate(found.scenario(), Packets(seed=1)).deadlock is not None
+    ring = deadlock(nx.cycle_graph(4, create_using=nx.DiGraph))
+    assert found.passage(0.5, room=1).mean == pytest.approx(ring.passage(0.5, room=1).mean)
+
+
 def test_cycles_are_links_and_have_classes_where_there_are_several() -> None:
     ring = nx.DiGraph([(0, 1), (1, 2), (2, 0)])
     assert list(buffer_cycles(ring)) == [[(0, 1), (1, 2), (2, 0)]]

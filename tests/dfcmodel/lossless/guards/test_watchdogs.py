@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -257,6 +258,30 @@ def test_storms_that_no_watchdog_sees_are_named(discipline: PFC | Pause) -> None
     declared = watch_packets(scenario, DOG, storms={"2->3": [(0.2, 0.9)]})
     assert [alarm.link for alarm in declared.alarms] == ["1->2"]
     assert not declared.unwatched
+
+
+def test_storms_at_the_end_of_a_run_are_undecided() -> None:
+    """The run ends before the polls that would declare or miss them."""
+    scenario = short_chain(Pause(high=50, low=25), Flow("few", (1, 2, 3), CBR(10.0), host="direct"))
+    end = scenario.duration
+    slow = Watchdog("5 s", "10 s", "10 s")
+    for dog, begin, last in ((DOG, end - 0.05, end - 0.01), (DOG, end - 0.05, end + 1.0), (slow, 0.2, 0.3)):
+        run = watch_packets(scenario, dog, storms={"2->3": [(begin, last)]})
+        assert not run.alarms
+        assert not run.missed
+        assert [(link, stop) for link, _, _, stop in run.undecided] == [("1->2", pytest.approx(last + 1e-3))]
+        assert "1, the run ends too early" in run.summary()["storms undecided"]
+    done = watch_packets(scenario, DOG, storms={"2->3": [(0.2, 0.25)]})
+    assert (len(done.missed), done.undecided) == (1, ())
+    assert "storms undecided" not in done.summary()
+
+
+@pytest.mark.parametrize("lead", [0.01, -1.0])
+def test_faults_that_never_end_are_undecided_once_they_have_begun(lead: float) -> None:
+    scenario = short_chain(Pause(high=50, low=25), Flow("few", (1, 2, 3), CBR(10.0), host="direct"))
+    stormy = replace(scenario.links[-1], discipline=Pause(high=50, low=25, storm=scenario.duration - lead))
+    run = watch_packets(replace(scenario, links=[*scenario.links[:-1], stormy]), DOG)
+    assert [stop for *_, stop in run.undecided] == ([math.inf] if lead > 0.0 else [])
 
 
 def test_times_of_storms_may_have_units() -> None:
