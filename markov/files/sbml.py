@@ -233,7 +233,8 @@ def read_sbml(
         label ``outside`` at a time bounds the effect of the limits on any probability at that time. None: no
         limits; `stationary`, `passage` and `transient` take infinitely many states.
     constants
-        Values of parameters; they replace values in the file.
+        Values of parameters and sizes, and amounts of species that reactions do not change; they replace values in
+        the file.
     most
         Largest number of states; with more, TooLargeError.
 
@@ -275,14 +276,29 @@ def read_sbml(
     path = file_path("path", path)
     overrides = dict(constants or {}) if isinstance(constants, Mapping) else constants
     reader = _Reader(path.name, *read_model_element(path), limits)
-    model = FileModel(reader.program(), overrides, most)
-    for name in sorted(reader.converted.intersection(model.instance.constants, overrides or ())):
-        message = f"constants = {{{name!r}: ...}}: initial concentrations were multiplied by the size in the file"
-        raise ValueError(f"{message}: change it there")
-    if reader.trigger is not None and reader.trigger.at_start:
-        _refuse_at_start(reader.trigger, model.instance)
-    _refuse_net_laws(reader.reversible, model.instance)
-    return model
+    return FileModel(reader.program(), overrides, most)
+
+
+@dataclass(frozen=True)
+class _ChecksOfConstants:
+    """What is refused of a network for some values of its constants: an event at time 0, and laws of both directions.
+
+    Attributes
+    ----------
+    trigger
+        The event that reactions trigger, or None.
+    reversible
+        Laws of reversible reactions by the number of the reaction.
+    """
+
+    trigger: Trigger | None
+    reversible: Mapping[int, Expression]
+
+    def __call__(self, instance: Instance) -> None:
+        """Raise FileError if the network with these constants is not read."""
+        if self.trigger is not None and self.trigger.at_start:
+            _refuse_at_start(self.trigger, instance)
+        _refuse_net_laws(self.reversible, instance)
 
 
 def _refuse_at_start(event: Trigger, instance: Instance) -> None:
@@ -334,7 +350,7 @@ class _Reader:
             raise self.error(f"initialAssignment {name!r}", "an assignment rule has its value")
         self.counts: dict[str, tuple[Expression, int | None]] = {}
         self.fixed: dict[str, Expression] = {}
-        self.converted: set[str] = set()  # compartments whose sizes are in initial amounts
+        self.converted: dict[str, str] = {}  # compartments whose sizes are in initial amounts, with the reason
         for is_assigned in (False, True):  # initial assignments refer to plain initial amounts
             for name, element in self.species.items():
                 if name not in self.rules and (name in self.assigned) == is_assigned:
@@ -497,12 +513,16 @@ class _Reader:
         is_fixed = [self.truth(species, key, default=False) for key in ("boundaryCondition", "constant")]
         if amount is not None and concentration is not None:
             raise self.error(where, "initialAmount and initialConcentration: must have one of them")
-        if concentration is not None:
-            compartment = species.get("compartment", "")
-            if compartment in self.compartments and self._has_no_size(self.compartments[compartment]):
-                raise self.error(
-                    where, f"initialConcentration: compartment {compartment!r} has 0 dimensions and no size"
-                )
+        compartment = species.get("compartment", "")
+        element = self.compartments.get(compartment)
+        if concentration is not None and element is not None and self._has_no_size(element):
+            raise self.error(where, f"initialConcentration: compartment {compartment!r} has 0 dimensions and no size")
+        tree: Expression | None = None
+        if name in self.assigned:
+            tree = self._amount(name, self._initial_value(self._read_initial_assignment(name)))
+        elif concentration is not None and compartment in self.assigned:  # by the size at time 0
+            tree = Chain(Literal(float(concentration), self.line), (("*", Name(compartment, self.line)),), self.line)
+        elif concentration is not None:
             size = self.sizes.get(compartment)
             if size is None:
                 raise self.error(
@@ -510,9 +530,10 @@ class _Reader:
                     f"compartment {compartment!r} has no size, which its initialConcentration needs",
                 )
             amount = concentration * size
-            self.converted.add(compartment)
-        if name in self.assigned:
-            tree = self._amount(name, self._initial_value(self._read_initial_assignment(name)))
+            if concentration:  # none in any size is none
+                reason = "initial concentrations were multiplied by the size in the file: change it there"
+                self.converted[compartment] = reason
+        if tree is not None:
             if any(is_fixed):
                 self.fixed[name] = tree
             else:
@@ -648,7 +669,15 @@ class _Reader:
         """Return the program of the SBML model."""
         composition = Composition("interleaved", (Composition("module", ("network",)),))
         reactions: dict[int, tuple[int, str]] = {}
-        program = Program(self.file, "ctmc", composition=composition, resets=self.resets, reactions=reactions)
+        program = Program(
+            self.file,
+            "ctmc",
+            composition=composition,
+            resets=self.resets,
+            reactions=reactions,
+            fixed_constants=self.converted,
+            checks=(_ChecksOfConstants(self.trigger, self.reversible),),
+        )
         for name, parameter in self.parameters.items():
             if name not in self.rules:
                 self.line = parameter.line

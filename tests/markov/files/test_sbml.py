@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from markov import ChainModel, explore, passage, read_sbml, stationary, transient
+from markov import ChainModel, explore, passage, read_sbml, stationary, sweep, transient
 from markov.errors import FileError
 from markov.files.formulas import FIELDS
 
@@ -616,6 +616,49 @@ def test_amounts_of_decimal_concentrations_are_exact(read):
     assert read(text).chain.size == 30
     with pytest.raises(ValueError, match=r"constants = \{'c': ...\}"):
         read(text, constants={"c": 5.0})
+    stop = passage(read(text), to=lambda s: s.X == 0)
+    with pytest.raises(ValueError, match=r"constants = \{'c': ...\}: initial concentrations"):
+        sweep(stop, c=[100.0, 200.0])
+    with pytest.raises(ValueError, match="initial concentrations"):
+        stop.sensitivity("c")
+    none = text.replace('initialConcentration="0.29"', 'initialConcentration="0"')
+    assert read(none, constants={"c": 5.0}).chain.size == 1
+
+
+@pytest.mark.parametrize("attribute", [' size="2"', ""])
+def test_initial_concentrations_are_by_the_assigned_size(read, attribute):
+    """X + E -> E at 4 [X] [E]: with c = 4 n and concentrations of 3/2 and 1/2 there are 6 n of X, each lost at 1/2."""
+    compartment = f'<listOfCompartments><compartment id="c"{attribute}/></listOfCompartments>'
+    assignment = f'<initialAssignment symbol="c"><math>{times("<cn>4</cn>", "<ci>n</ci>")}</math></initialAssignment>'
+    species = (
+        '<species id="X" compartment="c" initialConcentration="1.5" hasOnlySubstanceUnits="false"/>'
+        '<species id="E" compartment="c" initialConcentration="0.5" boundaryCondition="true" constant="true"'
+        ' hasOnlySubstanceUnits="false"/>'
+    )
+    loss = reaction("loss", {"X": 1, "E": 1}, {"E": 1}, times("<cn>4</cn>", X, "<ci>E</ci>"))
+    assigned = f"<listOfInitialAssignments>{assignment}</listOfInitialAssignments>"
+    text = network(species, loss, '<parameter id="n" value="1"/>', compartment + assigned)
+    for n in (1, 2):
+        found = transient(read(text, constants={"n": n}), [0.0, 1.0])["X"]
+        assert (found[0], found[1]) == (6 * n, pytest.approx(6 * n * math.exp(-0.5 / n), rel=1e-9))
+
+
+def test_values_of_constants_that_a_file_may_not_have_are_refused_in_sweeps_too(read):
+    """k A - n B is the law of one direction with n = 0 alone; the event of A > n is at time 0 with n = 1."""
+    law = apply("minus", times("<ci>k</ci>", A), times("<ci>n</ci>", B))
+    species, parameters = SPECIES.format("A", 2) + SPECIES.format("B", 0), '<parameter id="k" value="1"/>'
+    text = network(
+        species, reversible(reaction("r", {"A": 1}, {"B": 1}, law)), parameters + '<parameter id="n" value="0"/>'
+    )
+    stop = passage(read(text), to=lambda s: s.B == 1)
+    assert sweep(stop, k=[1.0, 2.0])["mean"].values == pytest.approx([0.5, 0.25])
+    with pytest.raises(FileError, match="law that may be negative"):
+        sweep(stop, n=[0.0, 1.0])
+    events = f"<listOfEvents>{event(apply('gt', A, '<ci>n</ci>'), assigned('B', '<cn>5</cn>'))}</listOfEvents>"
+    loss = reaction("loss", {"A": 1}, {}, A)
+    stop = passage(read(network(species, loss, '<parameter id="n" value="9"/>', events)), to=lambda s: s.A == 0)
+    with pytest.raises(FileError, match="event at time 0"):
+        sweep(stop, n=[9.0, 1.0])
 
 
 def test_a_reaction_needs_its_reactants(read):
