@@ -34,6 +34,7 @@ from markov.files.rules import field_names
 from markov.files.search import StateSpace, explore
 from markov.generators.building import MAX_STATES
 from markov.models.bare import named_state
+from markov.models.rules import estimates_in
 from markov.models.spaces import Space
 from markov.time.exponentials import TimedJump
 
@@ -45,6 +46,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FileModel", "explore_with_resets", "program_of_list", "read_jani", "read_prism", "reward_rates"]
 
+LIMITS_NOTE = (
+    'the limits, which change a probability by at most that of "outside"; amounts are 0 there, and means of them have'
+    " no bound"
+)
+"""What an error bound does not cover in a network (SBML) with limits that it may exceed."""
 FOR_STEPS = "DiscreteChain solves chains in steps, by their matrix or by rules"
 
 # --------------------------------------------------------------------------------------------- rewards
@@ -377,7 +383,7 @@ class FileModel:
             return ()
         share = measures.get("outside")
         if share is None:
-            return ('the limits, whose effect is at most the probability of "outside"',)
+            return (LIMITS_NOTE,)
         return (f"the network without limits, which exceeds them with probability {share:.3g}",) if share else ()
 
     @cached_property
@@ -566,8 +572,8 @@ class FileModel:
             declared = self._constants_of_properties(properties, constants)
             unlisted = InitialStateEvaluation(self.instance, declared, self.most)
             result = unlisted.result(query, text, lambda: self._stationary)
-        result = replace(result, seconds=watch.seconds())
-        return deliver(result, on_failure)
+        uncovered = (*estimates_in(self), *self.unproved_limits({}))
+        return deliver(replace(result, uncovered=uncovered, seconds=watch.seconds()), on_failure)
 
     def follows_time(self, text: str) -> bool:
         """Return whether a property (or the property of that name) has an operator over a time, such as ``F<=1``."""

@@ -27,7 +27,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -42,7 +42,7 @@ from markov.models.spaces import NO_END, Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NO_END", "ChainModel", "add_at", "estimates_in", "scope_of_bound", "with_estimates"]
+__all__ = ["NO_END", "ChainModel", "add_at", "estimates_in", "scope_of_bound", "scope_row", "with_estimates"]
 
 M = TypeVar("M")
 
@@ -265,7 +265,11 @@ def _build_with_estimates(parts: tuple[Any, ...], notes: tuple[str, ...]) -> Any
 
 def scope_of_bound(model: object, measures: Mapping[str, Any] | None = None) -> dict[str, str]:
     """Return the table row that names the inputs an error bound does not cover, as a dict; empty without any."""
-    inputs = model.unproved_inputs(measures or {}) if isinstance(model, ChainModel) else estimates_in(model)
+    return scope_row(model.unproved_inputs(measures or {}) if isinstance(model, ChainModel) else estimates_in(model))
+
+
+def scope_row(inputs: Sequence[str]) -> dict[str, str]:
+    """Return the table row that names ``inputs`` as not covered by an error bound, as a dict; empty without any."""
     return {"bound covers": f"this chain; not {'; '.join(inputs)}"} if inputs else {}
 
 

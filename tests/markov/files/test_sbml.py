@@ -91,7 +91,7 @@ def test_answers_say_what_limits_leave_open(read: Any) -> None:
     row = stationary(model).summary()["bound covers"]
     assert row == "this chain; not the network without limits, which exceeds them with probability 1"
     for answer in (transient(model, 1.0), passage(model, to=lambda s: s.X == 3)):
-        assert str(answer.summary()["bound covers"]).endswith('at most the probability of "outside"')
+        assert str(answer.summary()["bound covers"]).endswith("means of them have no bound")
     never_exceeded = read(network(SPECIES.format("X", 2), DEATH, MU), limits=5)
     assert "bound covers" not in stationary(never_exceeded).summary()
 
@@ -659,6 +659,22 @@ def test_values_of_constants_that_a_file_may_not_have_are_refused_in_sweeps_too(
     stop = passage(read(network(species, loss, '<parameter id="n" value="9"/>', events)), to=lambda s: s.A == 0)
     with pytest.raises(FileError, match="event at time 0"):
         sweep(stop, n=[9.0, 1.0])
+
+
+def test_results_say_that_means_have_no_bound_where_limits_are_exceeded(read):
+    """Of 2 X -> 3 X at X (X - 1) the mean is soon infinite; below the limit it falls from 2 to 1.95."""
+    law = times(X, apply("minus", X, "<cn>1</cn>"))
+    text = network(SPECIES.format("X", 2), reaction("r", {"X": 2}, {"X": 3}, law))
+    model = read(text, limits=30)
+    later = transient(model, [1.0])
+    assert later["X"][0] == pytest.approx(1.95446, abs=1e-5)
+    assert later.probability("outside")[0] == pytest.approx(0.630304, abs=1e-6)
+    for result in (later, model.property('R{"X"}=? [ I=1 ]'), model.property("P=? [ F<=1 outside ]")):
+        note = result.summary()["bound covers"]
+        assert "a probability by at most that of" in note
+        assert "means of them have no bound" in note
+    without = read(network(SPECIES.format("X", 2), reaction("r", {"X": 2}, {}, law)), limits=None)
+    assert "bound covers" not in without.property("P=? [ F<=1 (X=0) ]").summary()
 
 
 def test_a_reaction_needs_its_reactants(read):
