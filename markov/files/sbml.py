@@ -620,11 +620,11 @@ class _Reader:
             parts = list(bodies[0]) if len(bodies) == 1 else []
             parameters = [(part.findtext("ci") or "").strip() for part in parts[:-1]]
             plain = all(part.tag == "bvar" for part in parts[:-1]) and all(parameters)
-            if not parts or not plain or len(set(parameters)) < len(parameters):
-                raise self.error(
-                    f"functionDefinition {name!r}",
-                    "a lambda with bound variables and a body is expected",
-                )
+            where = f"functionDefinition {name!r}"
+            if not parts or not plain:
+                raise self.error(where, "a lambda with bound variables and a body is expected")
+            if twice := [x for k, x in enumerate(parameters) if x in parameters[:k]]:
+                raise self.error(where, f"two bound variables {twice[0]!r}: must have different names")
             for node in element.iter():
                 if node is not element:
                     check_attributes(node, f"functionDefinition {name!r}", self.error)

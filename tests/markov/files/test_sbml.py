@@ -913,6 +913,7 @@ PACKAGE = 'xmlns:{0}="http://www.sbml.org/sbml/level3/version1/{0}/version1" {0}
         ('speciesReference species="X"', 'speciesReference id="X" species="X"', "line 16: speciesReference 'X': a species has the same id"),
         ('speciesReference species="X"', 'speciesReference id="mu" species="X"', "speciesReference 'mu': a parameter has the same id"),
         ('speciesReference species="X"', 'speciesReference id="death" species="X"', "'death': a reaction has the same id"),
+        ("<bvar><ci>mu</ci></bvar>", "<bvar><ci>a</ci></bvar>", "functionDefinition 'hill': two bound variables 'a': must have different names"),
         ("<ci>square</ci><ci>a</ci>", "<ci>hill</ci><ci>a</ci>", "functionDefinition 'hill': hill -> hill: functions in a circle"),
         ("<cn>1</cn>", "<cn>1_0</cn>", "cn '1_0' of type 'real': a number is expected"),
         ("<cn>1</cn>", "<cn type='integer'>1.0</cn>", "cn '1.0' of type 'integer'"),
