@@ -89,6 +89,10 @@ class Source(Protocol):
     def unproved_limits(self, measures: Mapping[str, Any]) -> tuple[str, ...]:
         """Return a note on limits of the states that the error bound of an answer does not cover; empty without."""
 
+    @property
+    def state_outside(self) -> int | None:
+        """Index of the state that stands for all beyond limits (SBML), with amounts of 0; None without one."""
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ListedStates(ByValue):
@@ -157,6 +161,10 @@ class ListedStates(ByValue):
         """Return an empty tuple: a list of transitions has no limits."""
         return ()
 
+    @property
+    def state_outside(self) -> None:
+        """None: a list of transitions has no limits."""
+
     def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the indices of states from the codes of their components, shape (components, ...).
 
@@ -222,6 +230,11 @@ class FileChain(ChainModel):
     def unproved_inputs(self, measures: Mapping[str, Any]) -> tuple[str, ...]:
         """Return estimates of parameters, and limits of species (SBML)."""
         return (*super().unproved_inputs(measures), *self.source.unproved_limits(measures))
+
+    @property
+    def state_outside(self) -> int | None:
+        """Index of the state that stands for all beyond limits (SBML), with amounts of 0; None without one."""
+        return self.source.state_outside
 
     def replace(self, **changes: Any) -> Any:
         """Return a new model of the file with changed values of constants."""

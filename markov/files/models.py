@@ -47,8 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["FileModel", "explore_with_resets", "program_of_list", "read_jani", "read_prism", "reward_rates"]
 
 LIMITS_NOTE = (
-    'the limits, which change a probability by at most that of "outside"; amounts are 0 there, and means of them have'
-    " no bound"
+    'the limits, which change a probability by at most that of "outside"; amounts are 0 there, and means have no bound'
 )
 """What an error bound does not cover in a network (SBML) with limits that it may exceed."""
 FOR_STEPS = "DiscreteChain solves chains in steps, by their matrix or by rules"
@@ -379,12 +378,25 @@ class FileModel:
 
         ``measures`` has the scalar measures of a long-run answer by name; it is empty for other answers.
         """
-        if not self.program.reactions or "outside" not in self.program.labels:
+        if not self._has_limits:
             return ()
         share = measures.get("outside")
         if share is None:
             return (LIMITS_NOTE,)
         return (f"the network without limits, which exceeds them with probability {share:.3g}",) if share else ()
+
+    @property
+    def _has_limits(self) -> bool:
+        """Whether the file is a network (SBML) with limits of its species."""
+        return bool(self.program.reactions) and "outside" in self.program.labels
+
+    @property
+    def state_outside(self) -> int | None:
+        """Index of the state that stands for all beyond limits (SBML), with amounts of 0; None without one."""
+        if not self._has_limits:
+            return None
+        outside = np.flatnonzero(self.label_arrays["outside"])
+        return int(outside[0]) if len(outside) else None
 
     @cached_property
     def state_space(self) -> StateSpace:

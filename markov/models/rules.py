@@ -165,6 +165,11 @@ class ChainModel(Parametrized):
         """
         return default_measures(self, pi, self.states() if s is None else s)
 
+    @property
+    def state_outside(self) -> int | None:
+        """Index of the state that stands for all beyond limits (SBML), with amounts of 0; None without one."""
+        return None
+
     def unproved_inputs(self, measures: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG002
         """Return the inputs that the error bound of an answer does not cover: fits and estimates of parameters.
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 import textwrap
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from markov import ChainModel, explore, passage, read_sbml, stationary, sweep, transient
+from markov import ChainModel, explore, passage, quasi_stationary, read_sbml, stationary, sweep, transient
 from markov.errors import FileError
 from markov.files.formulas import FIELDS
 
@@ -91,7 +92,7 @@ def test_answers_say_what_limits_leave_open(read: Any) -> None:
     row = stationary(model).summary()["bound covers"]
     assert row == "this chain; not the network without limits, which exceeds them with probability 1"
     for answer in (transient(model, 1.0), passage(model, to=lambda s: s.X == 3)):
-        assert str(answer.summary()["bound covers"]).endswith("means of them have no bound")
+        assert str(answer.summary()["bound covers"]).endswith("means have no bound")
     never_exceeded = read(network(SPECIES.format("X", 2), DEATH, MU), limits=5)
     assert "bound covers" not in stationary(never_exceeded).summary()
 
@@ -672,9 +673,25 @@ def test_results_say_that_means_have_no_bound_where_limits_are_exceeded(read):
     for result in (later, model.property('R{"X"}=? [ I=1 ]'), model.property("P=? [ F<=1 outside ]")):
         note = result.summary()["bound covers"]
         assert "a probability by at most that of" in note
-        assert "means of them have no bound" in note
+        assert "means have no bound" in note
     without = read(network(SPECIES.format("X", 2), reaction("r", {"X": 2}, {}, law)), limits=None)
     assert "bound covers" not in without.property("P=? [ F<=1 (X=0) ]").summary()
+
+
+def test_targets_that_hold_outside_of_the_limits_are_named(read):
+    """With room for four molecules: in the state outside the amount is 0, but there are more than four."""
+    model = read(network(SPECIES.format("X", 2), BIRTH + DEATH, MU), limits=4)
+    for solve in (passage, quasi_stationary):
+        with pytest.warns(UserWarning, match="holds in the state outside of the limits too, where amounts are 0"):
+            solve(model, to=lambda s: s.X == 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        empty = passage(model, to=lambda s: s.X == 0 and not s.outside)
+        assert 0.0 < empty.probability < 1.0
+        assert math.isinf(empty.mean)
+        passage(model, to="outside")
+        passage(model, to=lambda s: s.outside)
+        passage(model, to=lambda s: s.X == 4)
 
 
 def test_a_reaction_needs_its_reactants(read):
