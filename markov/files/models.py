@@ -34,7 +34,6 @@ from markov.files.rules import field_names
 from markov.files.search import StateSpace, explore
 from markov.generators.building import MAX_STATES
 from markov.models.bare import named_state
-from markov.models.rules import estimates_in
 from markov.models.spaces import Space
 from markov.time.exponentials import TimedJump
 
@@ -584,8 +583,7 @@ class FileModel:
             declared = self._constants_of_properties(properties, constants)
             unlisted = InitialStateEvaluation(self.instance, declared, self.most)
             result = unlisted.result(query, text, lambda: self._stationary)
-        uncovered = (*estimates_in(self), *self.unproved_limits({}))
-        return deliver(replace(result, uncovered=uncovered, seconds=watch.seconds()), on_failure)
+        return deliver(replace(result, uncovered=self.unproved_limits({}), seconds=watch.seconds()), on_failure)
 
     def follows_time(self, text: str) -> bool:
         """Return whether a property (or the property of that name) has an operator over a time, such as ``F<=1``."""

@@ -430,7 +430,7 @@ class PropertyResult(Result):
         Distance from the threshold and number of undecided states; or the number of states followed at once and of
         jumps.
     uncovered
-        Inputs that the error bound does not cover: limits of species (SBML), and estimates of parameters.
+        Inputs that the error bound does not cover: limits of species (SBML).
     seconds
         Wall-clock time, in s.
 
