@@ -13,7 +13,7 @@ from hopflow.results import ByValue
 from markov.chains import MarkovChain
 from markov.generators.building import Built
 from markov.models.functions import elementwise
-from markov.models.rules import ChainModel
+from markov.models.rules import ChainModel, estimates_in, reduced_with_estimates, with_estimates
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -59,6 +59,10 @@ class Source(Protocol):
     @property
     def space(self) -> Space:
         """The components of a state: their names and values."""
+
+    @property
+    def chain(self) -> MarkovChain:
+        """The `MarkovChain` of the states."""
 
     @property
     def codes(self) -> NDArray[np.int64]:
@@ -209,6 +213,14 @@ class FileChain(ChainModel):
         space: Space = self._components
         return space
 
+    @property
+    def chain(self) -> MarkovChain:
+        """The `MarkovChain` of the file's states, with the notes about estimated parameters of this model."""
+        chain = self.source.chain
+        if chain.model is not None:
+            with_estimates(chain.model, estimates_in(self))
+        return chain
+
     def space(self) -> Mapping[str, Any]:
         """Return the values of each component in the states of the file, by name."""
         return {component.name: component.values for component in self._space.components}
@@ -277,7 +289,7 @@ class FileChain(ChainModel):
         return hash((FileChain, self.name))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FileChain, (self.source, self._space)
+        return reduced_with_estimates(self, (FileChain, (self.source, self._space)))
 
     def __repr__(self) -> str:
         return repr(self.source)

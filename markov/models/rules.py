@@ -42,7 +42,16 @@ from markov.models.spaces import NO_END, Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NO_END", "ChainModel", "add_at", "estimates_in", "scope_of_bound", "scope_row", "with_estimates"]
+__all__ = [
+    "NO_END",
+    "ChainModel",
+    "add_at",
+    "estimates_in",
+    "reduced_with_estimates",
+    "scope_of_bound",
+    "scope_row",
+    "with_estimates",
+]
 
 M = TypeVar("M")
 
@@ -186,8 +195,7 @@ class ChainModel(Parametrized):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the pickled form of the model, with the notes about estimated parameters."""
-        plain, notes = super().__reduce__(), estimates_in(self)
-        return (_build_with_estimates, (plain, notes)) if notes else plain
+        return reduced_with_estimates(self, super().__reduce__())
 
     @property
     def name(self) -> str:
@@ -260,6 +268,12 @@ def estimates_in(model: object) -> tuple[str, ...]:
     """Return the notes about estimated parameters that `with_estimates` attached to a model; empty without any."""
     notes: tuple[str, ...] = getattr(model, "__dict__", {}).get("_estimated", ())
     return notes
+
+
+def reduced_with_estimates(model: object, plain: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the pickled form of a model with its notes about estimated parameters, from that without notes."""
+    notes = estimates_in(model)
+    return (_build_with_estimates, (plain, notes)) if notes else plain
 
 
 def _build_with_estimates(parts: tuple[Any, ...], notes: tuple[str, ...]) -> Any:
