@@ -281,21 +281,27 @@ def read_sbml(
 
 @dataclass(frozen=True)
 class _ChecksOfConstants:
-    """What is refused of a network for some values of its constants: an event at time 0, and laws of both directions.
+    """What is refused of a network for some values of its constants: sizes, an event at time 0, laws of two directions.
 
     Attributes
     ----------
+    sizes
+        Names of the compartments.
     trigger
         The event that reactions trigger, or None.
     reversible
         Laws of reversible reactions by the number of the reaction.
     """
 
+    sizes: tuple[str, ...]
     trigger: Trigger | None
     reversible: Mapping[int, Expression]
 
     def __call__(self, instance: Instance) -> None:
         """Raise FileError if the network with these constants is not read."""
+        for name in self.sizes:
+            if not (size := instance.constants.get(name, 1.0)) > 0.0:
+                raise FileError((instance.program.file, None), f"compartment {name!r}: size = {size:g}: must be > 0")
         if self.trigger is not None and self.trigger.at_start:
             _refuse_at_start(self.trigger, instance)
         _refuse_net_laws(self.reversible, instance)
@@ -521,15 +527,16 @@ class _Reader:
         if name in self.assigned:
             tree = self._amount(name, self._initial_value(self._read_initial_assignment(name)))
         elif concentration is not None and compartment in self.assigned:  # by the size at time 0
-            tree = Chain(Literal(float(concentration), self.line), (("*", Name(compartment, self.line)),), self.line)
+            size, denominator = Name(compartment, self.line), Literal(float(concentration.denominator), self.line)
+            numerator = Literal(float(concentration.numerator), self.line)  # 0.29 * 100 is below 29 in float64
+            tree = Chain(numerator, (("*", size), ("/", denominator)), self.line)
         elif concentration is not None:
-            size = self.sizes.get(compartment)
-            if size is None:
+            if (plain_size := self.sizes.get(compartment)) is None:
                 raise self.error(
                     where,
                     f"compartment {compartment!r} has no size, which its initialConcentration needs",
                 )
-            amount = concentration * size
+            amount = concentration * plain_size
             if concentration:  # none in any size is none
                 reason = "initial concentrations were multiplied by the size in the file: change it there"
                 self.converted[compartment] = reason
@@ -676,7 +683,7 @@ class _Reader:
             resets=self.resets,
             reactions=reactions,
             fixed_constants=self.converted,
-            checks=(_ChecksOfConstants(self.trigger, self.reversible),),
+            checks=(_ChecksOfConstants(tuple(self.sizes), self.trigger, self.reversible),),
         )
         for name, parameter in self.parameters.items():
             if name not in self.rules:

@@ -642,6 +642,14 @@ def test_initial_concentrations_are_by_the_assigned_size(read, attribute):
     for n in (1, 2):
         found = transient(read(text, constants={"n": n}), [0.0, 1.0])["X"]
         assert (found[0], found[1]) == (6 * n, pytest.approx(6 * n * math.exp(-0.5 / n), rel=1e-9))
+    decimal = text.replace('initialConcentration="1.5"', 'initialConcentration="0.29"')
+    assert read(decimal, constants={"n": 25}).chain.size == 30
+    for n in (0, -1):
+        with pytest.raises(FileError, match=f"compartment 'c': size = {4 * n}: must be > 0|initial value -6"):
+            read(text, constants={"n": n})
+    compartment = '<listOfCompartments><compartment id="c" size="2"/></listOfCompartments>'
+    with pytest.raises(FileError, match="compartment 'c': size = -1: must be > 0"):
+        read(network(SPECIES.format("X", 1), DEATH, MU, compartment), constants={"c": -1})
 
 
 def test_values_of_constants_that_a_file_may_not_have_are_refused_in_sweeps_too(read):
