@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import contextmanager
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,11 @@ from markov.models.measures import functionals
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
-__all__ = ["as_any_chain", "as_chain", "distribution", "select_states", "select_target"]
+__all__ = ["among_states_with_values", "as_any_chain", "as_chain", "distribution", "select_states", "select_target"]
 
 SUM_TOLERANCE = 1e-12
 """Largest difference of the sum of a distribution from one."""
@@ -83,6 +84,18 @@ def select_states(chain: MarkovChain, states: Any, name: str, *, allow_empty_lab
         never = ": it has probability 0 and is never entered" if isinstance(states, str) else ""
         raise ValueError(f"{name} = {_format_states(states)}: no state of the chain is in it{never}")
     return members
+
+
+@contextmanager
+def among_states_with_values(chain: MarkovChain, bound: float) -> Iterator[None]:
+    """Context in which errors say that ``chain`` has some of infinitely many states, the rest below ``bound``."""
+    try:
+        yield
+    except (KeyError, ValueError) as error:
+        if type(error) not in (KeyError, ValueError):
+            raise
+        remark = f"of infinitely many states {chain.size} have values, and all others together at most {bound:.1e}"
+        raise type(error)(f"{error.args[0]}; {remark}") from None
 
 
 def select_target(chain: MarkovChain, to: Any) -> NDArray[np.bool_]:
