@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from contextlib import contextmanager
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopflow.callers import warn_caller
 from hopflow.checks import check_sum_of_one, choice, count_of, format_value, refuse_masked
 from hopflow.labels import aligned, labels_of
 from markov.chains import InSteps, MarkovChain, advice_for
@@ -20,9 +22,11 @@ from markov.models.measures import functionals
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
-__all__ = ["as_any_chain", "as_chain", "distribution", "select_states"]
+__all__ = ["among_states_with_values", "as_any_chain", "as_chain", "distribution", "select_states", "select_target"]
 
 SUM_TOLERANCE = 1e-12
 """Largest difference of the sum of a distribution from one."""
@@ -81,6 +85,38 @@ def select_states(chain: MarkovChain, states: Any, name: str, *, allow_empty_lab
         never = ": it has probability 0 and is never entered" if isinstance(states, str) else ""
         raise ValueError(f"{name} = {_format_states(states)}: no state of the chain is in it{never}")
     return members
+
+
+@contextmanager
+def among_states_with_values(chain: MarkovChain, bound: float) -> Iterator[None]:
+    """Context in which errors say that ``chain`` has some of infinitely many states, the rest below ``bound``."""
+    try:
+        yield
+    except (KeyError, ValueError) as error:
+        if type(error) not in (KeyError, ValueError):
+            raise
+        remark = f"of infinitely many states {chain.size} have values, and all others together at most {bound:.1e}"
+        raise type(error)(f"{error.args[0]}; {remark}") from None
+
+
+def select_target(chain: MarkovChain, to: Any) -> NDArray[np.bool_]:
+    """Return the states of a target set, shape (n,), as `select_states` does.
+
+    It warns of a function of amounts that holds in the state outside of the limits (SBML), where amounts are 0.
+    """
+    members = select_states(chain, to, "to")
+    outside = None if chain.model is None else chain.model.state_outside
+    if outside is not None and members[outside] and callable(to) and _holds_by_amounts(chain, to, outside):
+        message = "holds in the state outside of the limits too, where amounts are 0, so that exceeding them arrives"
+        remedy = "add `and not s.outside`, or raise the limits"
+        warn_caller(UserWarning(f"to = {_format_states(to)}: {message}: {remedy}"), "markov")
+    return members
+
+
+def _holds_by_amounts(chain: MarkovChain, condition: Any, outside: int) -> bool:
+    """Return whether a condition holds in a state with the amounts of the state ``outside``, but within the limits."""
+    (state,) = chain.table.plain([outside])
+    return bool(condition(state._replace(outside=False)))
 
 
 def _mark_states(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:

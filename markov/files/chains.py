@@ -13,7 +13,7 @@ from hopflow.results import ByValue
 from markov.chains import MarkovChain
 from markov.generators.building import Built
 from markov.models.functions import elementwise
-from markov.models.rules import ChainModel
+from markov.models.rules import ChainModel, estimates_in, reduced_with_estimates, with_estimates
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -61,6 +61,10 @@ class Source(Protocol):
         """The components of a state: their names and values."""
 
     @property
+    def chain(self) -> MarkovChain:
+        """The `MarkovChain` of the states."""
+
+    @property
     def codes(self) -> NDArray[np.int64]:
         """The components' integer codes in the states, ascending by state, shape (components, states)."""
 
@@ -88,6 +92,10 @@ class Source(Protocol):
 
     def unproved_limits(self, measures: Mapping[str, Any]) -> tuple[str, ...]:
         """Return a note on limits of the states that the error bound of an answer does not cover; empty without."""
+
+    @property
+    def state_outside(self) -> int | None:
+        """Index of the state that stands for all beyond limits (SBML), with amounts of 0; None without one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -157,6 +165,10 @@ class ListedStates(ByValue):
         """Return an empty tuple: a list of transitions has no limits."""
         return ()
 
+    @property
+    def state_outside(self) -> None:
+        """None: a list of transitions has no limits."""
+
     def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the indices of states from the codes of their components, shape (components, ...).
 
@@ -201,6 +213,14 @@ class FileChain(ChainModel):
         space: Space = self._components
         return space
 
+    @property
+    def chain(self) -> MarkovChain:
+        """The `MarkovChain` of the file's states, with the notes about estimated parameters of this model."""
+        chain = self.source.chain
+        if chain.model is not None:
+            with_estimates(chain.model, estimates_in(self))
+        return chain
+
     def space(self) -> Mapping[str, Any]:
         """Return the values of each component in the states of the file, by name."""
         return {component.name: component.values for component in self._space.components}
@@ -222,6 +242,11 @@ class FileChain(ChainModel):
     def unproved_inputs(self, measures: Mapping[str, Any]) -> tuple[str, ...]:
         """Return estimates of parameters, and limits of species (SBML)."""
         return (*super().unproved_inputs(measures), *self.source.unproved_limits(measures))
+
+    @property
+    def state_outside(self) -> int | None:
+        """Index of the state that stands for all beyond limits (SBML), with amounts of 0; None without one."""
+        return self.source.state_outside
 
     def replace(self, **changes: Any) -> Any:
         """Return a new model of the file with changed values of constants."""
@@ -264,7 +289,7 @@ class FileChain(ChainModel):
         return hash((FileChain, self.name))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FileChain, (self.source, self._space)
+        return reduced_with_estimates(self, (FileChain, (self.source, self._space)))
 
     def __repr__(self) -> str:
         return repr(self.source)

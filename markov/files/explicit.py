@@ -366,7 +366,7 @@ def _read_transitions(path: Path) -> tuple[_Rates, NDArray[np.bool_] | None, boo
         check_room(f"{path.name}: {n} states", BYTES_PER_TRANSITION * (n + count))
     total, transitions = (sp.csr_matrix((x, (rows, columns)), shape=(n, n)) for x in (rates, np.ones(count)))
     if not of_storm and not KIND.search(text) and _are_like_probabilities(total, transitions):
-        remedy = "# Transitions (CTMC) as the first line says so; a chain in discrete time is a DiscreteChain"
+        remedy = "if they are, make '# Transitions (CTMC)' the first line; a chain in discrete time is a DiscreteChain"
         warnings.warn(f"{path.name}: {LIKE_PROBABILITIES}: {remedy}", stacklevel=4)
     return _Rates(total, transitions), started, of_storm
 

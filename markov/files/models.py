@@ -45,6 +45,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FileModel", "explore_with_resets", "program_of_list", "read_jani", "read_prism", "reward_rates"]
 
+LIMITS_NOTE = (
+    'the limits, which change a probability by at most that of "outside"; amounts are 0 there, and means have no bound'
+)
+"""What an error bound does not cover in a network (SBML) with limits that it may exceed."""
 FOR_STEPS = "DiscreteChain solves chains in steps, by their matrix or by rules"
 
 # --------------------------------------------------------------------------------------------- rewards
@@ -373,12 +377,25 @@ class FileModel:
 
         ``measures`` has the scalar measures of a long-run answer by name; it is empty for other answers.
         """
-        if not self.program.reactions or "outside" not in self.program.labels:
+        if not self._has_limits:
             return ()
         share = measures.get("outside")
         if share is None:
-            return ('the limits, whose effect is at most the probability of "outside"',)
+            return (LIMITS_NOTE,)
         return (f"the network without limits, which exceeds them with probability {share:.3g}",) if share else ()
+
+    @property
+    def _has_limits(self) -> bool:
+        """Whether the file is a network (SBML) with limits of its species."""
+        return bool(self.program.reactions) and "outside" in self.program.labels
+
+    @property
+    def state_outside(self) -> int | None:
+        """Index of the state that stands for all beyond limits (SBML), with amounts of 0; None without one."""
+        if not self._has_limits:
+            return None
+        outside = np.flatnonzero(self.label_arrays["outside"])
+        return int(outside[0]) if len(outside) else None
 
     @cached_property
     def state_space(self) -> StateSpace:
@@ -566,8 +583,7 @@ class FileModel:
             declared = self._constants_of_properties(properties, constants)
             unlisted = InitialStateEvaluation(self.instance, declared, self.most)
             result = unlisted.result(query, text, lambda: self._stationary)
-        result = replace(result, seconds=watch.seconds())
-        return deliver(result, on_failure)
+        return deliver(replace(result, uncovered=self.unproved_limits({}), seconds=watch.seconds()), on_failure)
 
     def follows_time(self, text: str) -> bool:
         """Return whether a property (or the property of that name) has an operator over a time, such as ``F<=1``."""

@@ -7,7 +7,7 @@ An `Instance` has values of the constants, ranges and initial values of the vari
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -229,6 +229,10 @@ class Program:
         commands have instead of a line.
     listed
         States, rates, labels and rewards of a file that lists them, in place of commands; otherwise None.
+    fixed_constants
+        Constants that keep the value in the file, by name, with the reason: the initial state was computed from it.
+    checks
+        Functions of the program with values of its constants. Each raises FileError for values that are not read.
     """
 
     file: str
@@ -246,6 +250,8 @@ class Program:
     resets: tuple[Reset, ...] = ()
     reactions: dict[int, tuple[int, str]] = field(default_factory=dict)
     listed: ListedStates | None = None
+    fixed_constants: Mapping[str, str] = field(default_factory=dict)
+    checks: tuple[Callable[[Instance], None], ...] = ()
 
     def location(self, line: int) -> tuple[str, int | None]:
         """Return (file, line) of a command or an expression from its line number; the line is None if unknown."""
@@ -504,8 +510,10 @@ def instantiate(program: Program, overrides: Mapping[str, Any] | None = None) ->
         If a constant has no value or a wrong value, a range is empty, or an initial value lies
         outside of it.
     ValueError
-        If there is no constant of that name.
+        If there is no constant of that name, or it keeps the value in the file.
     """
+    for name in sorted(program.fixed_constants.keys() & (overrides or {}).keys()):
+        raise ValueError(f"constants = {{{name!r}: ...}}: {program.fixed_constants[name]}")
     constants = evaluate_constants(program.file, program.constants, dict(overrides or {}))
     scope = Scope(program.file, {name: constant(v) for name, v in constants.items()})
     scope = Scope(program.file, scope.symbols, program.formulas)
@@ -517,7 +525,10 @@ def instantiate(program: Program, overrides: Mapping[str, Any] | None = None) ->
     if program.start is None and not program.resets:
         steps = common_steps(program, narrowed, scope)
         narrowed = [r.with_step(steps[r.name]) for r in narrowed]
-    return _with_ranges(program, constants, _first_windows(narrowed))
+    instance = _with_ranges(program, constants, _first_windows(narrowed))
+    for check in program.checks:
+        check(instance)
+    return instance
 
 
 def common_steps(program: Program, ranges: Sequence[Range], scope: Scope) -> dict[str, int]:

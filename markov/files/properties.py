@@ -51,6 +51,7 @@ from markov.files.language import (
 from markov.files.queries import Filter, InitialStates, Operator, Path
 from markov.files.rules import FileRules, StateExpressions
 from markov.generators.plain import Calls
+from markov.models.rules import scope_row
 from markov.time.moving import follow_distribution
 from markov.time.transients import Flow
 from markov.time.uniformization import Uniformized
@@ -428,6 +429,8 @@ class PropertyResult(Result):
     reason
         Distance from the threshold and number of undecided states; or the number of states followed at once and of
         jumps.
+    uncovered
+        Inputs that the error bound does not cover: limits of species (SBML).
     seconds
         Wall-clock time, in s.
 
@@ -462,6 +465,7 @@ class PropertyResult(Result):
     undecided: NDArray[np.bool_]
     status: Status
     reason: str = ""
+    uncovered: tuple[str, ...] = ()
     seconds: float = 0.0
     DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "values": ("state",), "errors": ("state",), "undecided": ("state",),
@@ -506,7 +510,7 @@ class PropertyResult(Result):
         if not undecided and not isinstance(self.value, (bool, list)):
             rows["error bound"] = f"{self.error_bound:.1e}, {self.relative_bound:.1e} of the value"
         states = len(self.values) or "infinitely many, or too many for a list: the value is that of the initial one"
-        return {**rows, "states": states, "time": f"{self.seconds:.3f} s"}
+        return {**rows, **scope_row(self.uncovered), "states": states, "time": f"{self.seconds:.3f} s"}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the property's values over the states, in descending order, and return the axes."""

@@ -233,7 +233,8 @@ def read_sbml(
         label ``outside`` at a time bounds the effect of the limits on any probability at that time. None: no
         limits; `stationary`, `passage` and `transient` take infinitely many states.
     constants
-        Values of parameters; they replace values in the file.
+        Values of parameters and sizes, and amounts of species that reactions do not change; they replace values in
+        the file.
     most
         Largest number of states; with more, TooLargeError.
 
@@ -275,14 +276,35 @@ def read_sbml(
     path = file_path("path", path)
     overrides = dict(constants or {}) if isinstance(constants, Mapping) else constants
     reader = _Reader(path.name, *read_model_element(path), limits)
-    model = FileModel(reader.program(), overrides, most)
-    for name in sorted(reader.converted.intersection(model.instance.constants, overrides or ())):
-        message = f"constants = {{{name!r}: ...}}: initial concentrations were multiplied by the size in the file"
-        raise ValueError(f"{message}: change it there")
-    if reader.trigger is not None and reader.trigger.at_start:
-        _refuse_at_start(reader.trigger, model.instance)
-    _refuse_net_laws(reader.reversible, model.instance)
-    return model
+    return FileModel(reader.program(), overrides, most)
+
+
+@dataclass(frozen=True)
+class _ChecksOfConstants:
+    """What is refused of a network for some values of its constants: sizes, an event at time 0, laws of two directions.
+
+    Attributes
+    ----------
+    sizes
+        Names of the compartments.
+    trigger
+        The event that reactions trigger, or None.
+    reversible
+        Laws of reversible reactions by the number of the reaction.
+    """
+
+    sizes: tuple[str, ...]
+    trigger: Trigger | None
+    reversible: Mapping[int, Expression]
+
+    def __call__(self, instance: Instance) -> None:
+        """Raise FileError if the network with these constants is not read."""
+        for name in self.sizes:
+            if not (size := instance.constants.get(name, 1.0)) > 0.0:
+                raise FileError((instance.program.file, None), f"compartment {name!r}: size = {size:g}: must be > 0")
+        if self.trigger is not None and self.trigger.at_start:
+            _refuse_at_start(self.trigger, instance)
+        _refuse_net_laws(self.reversible, instance)
 
 
 def _refuse_at_start(event: Trigger, instance: Instance) -> None:
@@ -334,7 +356,7 @@ class _Reader:
             raise self.error(f"initialAssignment {name!r}", "an assignment rule has its value")
         self.counts: dict[str, tuple[Expression, int | None]] = {}
         self.fixed: dict[str, Expression] = {}
-        self.converted: set[str] = set()  # compartments whose sizes are in initial amounts
+        self.converted: dict[str, str] = {}  # compartments whose sizes are in initial amounts, with the reason
         for is_assigned in (False, True):  # initial assignments refer to plain initial amounts
             for name, element in self.species.items():
                 if name not in self.rules and (name in self.assigned) == is_assigned:
@@ -497,22 +519,28 @@ class _Reader:
         is_fixed = [self.truth(species, key, default=False) for key in ("boundaryCondition", "constant")]
         if amount is not None and concentration is not None:
             raise self.error(where, "initialAmount and initialConcentration: must have one of them")
-        if concentration is not None:
-            compartment = species.get("compartment", "")
-            if compartment in self.compartments and self._has_no_size(self.compartments[compartment]):
-                raise self.error(
-                    where, f"initialConcentration: compartment {compartment!r} has 0 dimensions and no size"
-                )
-            size = self.sizes.get(compartment)
-            if size is None:
+        compartment = species.get("compartment", "")
+        element = self.compartments.get(compartment)
+        if concentration is not None and element is not None and self._has_no_size(element):
+            raise self.error(where, f"initialConcentration: compartment {compartment!r} has 0 dimensions and no size")
+        tree: Expression | None = None
+        if name in self.assigned:
+            tree = self._amount(name, self._initial_value(self._read_initial_assignment(name)))
+        elif concentration is not None and compartment in self.assigned:  # by the size at time 0
+            size, denominator = Name(compartment, self.line), Literal(float(concentration.denominator), self.line)
+            numerator = Literal(float(concentration.numerator), self.line)  # 0.29 * 100 is below 29 in float64
+            tree = Chain(numerator, (("*", size), ("/", denominator)), self.line)
+        elif concentration is not None:
+            if (plain_size := self.sizes.get(compartment)) is None:
                 raise self.error(
                     where,
                     f"compartment {compartment!r} has no size, which its initialConcentration needs",
                 )
-            amount = concentration * size
-            self.converted.add(compartment)
-        if name in self.assigned:
-            tree = self._amount(name, self._initial_value(self._read_initial_assignment(name)))
+            amount = concentration * plain_size
+            if concentration:  # none in any size is none
+                reason = "initial concentrations were multiplied by the size in the file: change it there"
+                self.converted[compartment] = reason
+        if tree is not None:
             if any(is_fixed):
                 self.fixed[name] = tree
             else:
@@ -599,11 +627,11 @@ class _Reader:
             parts = list(bodies[0]) if len(bodies) == 1 else []
             parameters = [(part.findtext("ci") or "").strip() for part in parts[:-1]]
             plain = all(part.tag == "bvar" for part in parts[:-1]) and all(parameters)
-            if not parts or not plain or len(set(parameters)) < len(parameters):
-                raise self.error(
-                    f"functionDefinition {name!r}",
-                    "a lambda with bound variables and a body is expected",
-                )
+            where = f"functionDefinition {name!r}"
+            if not parts or not plain:
+                raise self.error(where, "a lambda with bound variables and a body is expected")
+            if twice := [x for k, x in enumerate(parameters) if x in parameters[:k]]:
+                raise self.error(where, f"two bound variables {twice[0]!r}: must have different names")
             for node in element.iter():
                 if node is not element:
                     check_attributes(node, f"functionDefinition {name!r}", self.error)
@@ -648,7 +676,15 @@ class _Reader:
         """Return the program of the SBML model."""
         composition = Composition("interleaved", (Composition("module", ("network",)),))
         reactions: dict[int, tuple[int, str]] = {}
-        program = Program(self.file, "ctmc", composition=composition, resets=self.resets, reactions=reactions)
+        program = Program(
+            self.file,
+            "ctmc",
+            composition=composition,
+            resets=self.resets,
+            reactions=reactions,
+            fixed_constants=self.converted,
+            checks=(_ChecksOfConstants(tuple(self.sizes), self.trigger, self.reversible),),
+        )
         for name, parameter in self.parameters.items():
             if name not in self.rules:
                 self.line = parameter.line

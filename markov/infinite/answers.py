@@ -45,6 +45,7 @@ from markov.proofs.bounded import Bounded
 from markov.proofs.certificates import relative_residual, solvers
 from markov.proofs.poisson import MultigridPoisson
 from markov.results.stationary_results import Stationary
+from markov.selections import among_states_with_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -161,6 +162,14 @@ class InfiniteStationary(Stationary):
             return self._mean(function)
         except Unfollowed as stop:
             raise ValueError(f"measure = {measure!r}: no bound is known: {stop}") from None
+
+    def probability(self, states: Any) -> float:
+        """Return the stationary probability of states with values, as `Stationary.probability` does.
+
+        ``error_bound`` holds for the probability of every set, also of states without values.
+        """
+        with among_states_with_values(self.chain, self.error_bound):
+            return super().probability(states)
 
     def _mean(self, function: Callable[[Any], Any]) -> Bounded:
         """Return the mean of a function f of the state with bounds, by a V whose drift is at most -(1 + |f|)."""

@@ -27,7 +27,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -42,7 +42,16 @@ from markov.models.spaces import NO_END, Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NO_END", "ChainModel", "add_at", "estimates_in", "scope_of_bound", "with_estimates"]
+__all__ = [
+    "NO_END",
+    "ChainModel",
+    "add_at",
+    "estimates_in",
+    "reduced_with_estimates",
+    "scope_of_bound",
+    "scope_row",
+    "with_estimates",
+]
 
 M = TypeVar("M")
 
@@ -165,6 +174,11 @@ class ChainModel(Parametrized):
         """
         return default_measures(self, pi, self.states() if s is None else s)
 
+    @property
+    def state_outside(self) -> int | None:
+        """Index of the state that stands for all beyond limits (SBML), with amounts of 0; None without one."""
+        return None
+
     def unproved_inputs(self, measures: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG002
         """Return the inputs that the error bound of an answer does not cover: fits and estimates of parameters.
 
@@ -181,8 +195,7 @@ class ChainModel(Parametrized):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the pickled form of the model, with the notes about estimated parameters."""
-        plain, notes = super().__reduce__(), estimates_in(self)
-        return (_build_with_estimates, (plain, notes)) if notes else plain
+        return reduced_with_estimates(self, super().__reduce__())
 
     @property
     def name(self) -> str:
@@ -257,6 +270,12 @@ def estimates_in(model: object) -> tuple[str, ...]:
     return notes
 
 
+def reduced_with_estimates(model: object, plain: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the pickled form of a model with its notes about estimated parameters, from that without notes."""
+    notes = estimates_in(model)
+    return (_build_with_estimates, (plain, notes)) if notes else plain
+
+
 def _build_with_estimates(parts: tuple[Any, ...], notes: tuple[str, ...]) -> Any:
     """Return a model from its pickled form (constructor, arguments), with notes about estimated parameters."""
     build, args = parts
@@ -265,7 +284,11 @@ def _build_with_estimates(parts: tuple[Any, ...], notes: tuple[str, ...]) -> Any
 
 def scope_of_bound(model: object, measures: Mapping[str, Any] | None = None) -> dict[str, str]:
     """Return the table row that names the inputs an error bound does not cover, as a dict; empty without any."""
-    inputs = model.unproved_inputs(measures or {}) if isinstance(model, ChainModel) else estimates_in(model)
+    return scope_row(model.unproved_inputs(measures or {}) if isinstance(model, ChainModel) else estimates_in(model))
+
+
+def scope_row(inputs: Sequence[str]) -> dict[str, str]:
+    """Return the table row that names ``inputs`` as not covered by an error bound, as a dict; empty without any."""
     return {"bound covers": f"this chain; not {'; '.join(inputs)}"} if inputs else {}
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from hopflow.checks import check_sum_of_one, count_of, number, random_generator
 from hopflow.deprecations import accept_old_names
@@ -22,6 +23,7 @@ from hopflow.labels import aligned, labels_of, square
 from hopflow.parameters import param, validate_parameters
 from hopflow.results import ByValue
 from hopflow.units import WithUnit, WithUnits
+from markov.computing.matrices import leads_to
 from markov.time.squaring import Evolution
 
 if TYPE_CHECKING:
@@ -133,6 +135,9 @@ class PhaseType(ByValue):
             hint = "; leave the absorbing state out of alpha and T" if absorbing.any() else ""
             phase = int(np.argmax(absorbing)) if absorbing.any() else int(np.argmin(leads))
             raise ValueError(f"T: phase {phase} never leads to absorption{hint}")
+        if named is None and _is_like_transposed(alpha, T):
+            remedy = "row i of T has the rates out of phase i; give the transpose if its columns have them"
+            warnings.warn(f"T: phases that alpha gives 0 are never entered: {remedy}", stacklevel=3)
         for name, array in (("alpha", alpha / alpha.sum()), ("T", T), ("exits", exits)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -454,7 +459,9 @@ def _row_losses(T: Floats) -> Floats:
     scale = np.abs(T).max(axis=1)
     if (losses < -ROW_SUM_TOLERANCE * scale).any():
         i = int(np.argmin(losses + ROW_SUM_TOLERANCE * scale))
-        raise ValueError(f"row {i} of T sums to {-losses[i]:g}: must be <= 0")
+        by_columns = (T.sum(axis=0) <= ROW_SUM_TOLERANCE * np.abs(T).max(axis=0)).all()
+        hint = "; its columns do: row i of T has the rates out of phase i, give the transpose" if by_columns else ""
+        raise ValueError(f"row {i} of T sums to {-losses[i]:g}: must be <= 0{hint}")
     rounding = 2.0 * EPSILON * (len(T) + 1) * scale
     unclear = (losses > rounding) & (losses <= ROW_SUM_TOLERANCE * scale)
     if unclear.any():
@@ -462,6 +469,17 @@ def _row_losses(T: Floats) -> Floats:
         rates = f"row {i} of T, with T[{i}, {i}] = {T[i, i]:g}, sums to {-losses[i]:g}"
         raise ValueError(f"{rates}: a rate of absorption this small has few digits there; give it, or 0, in exits")
     return np.where(losses > rounding, losses, 0.0)
+
+
+def _is_like_transposed(alpha: Floats, T: Floats) -> bool:
+    """Return whether some phases are never entered, and all are with the transpose of T, which has rates of its own."""
+    rates = sp.csr_matrix(T - np.diag(np.diag(T)))
+    if not rates.nnz or leads_to(rates, alpha > 0.0).all():
+        return False
+    return bool(
+        leads_to(rates.T.tocsr(), alpha > 0.0).all()
+        and (T.sum(axis=0) <= ROW_SUM_TOLERANCE * np.abs(T).max(axis=0)).all()
+    )
 
 
 def _block_diagonal(blocks: Sequence[Floats]) -> Floats:

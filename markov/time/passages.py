@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopflow.results import OnFailure
 from markov.computing.resources import rates_in_range
-from markov.selections import distribution, select_states
+from markov.selections import distribution, select_target
 from markov.time.infinite_passages import finite_until, passage_of_infinite
 from markov.time.passage_moments import Moments
 from markov.time.passage_results import Passage, Question, passage_status
@@ -97,7 +97,7 @@ def passage(
         if lyapunov is not None:
             requirement = "goes with chains that have infinitely many states; this one has"
             raise ValueError(f"lyapunov: {requirement} {chain.size}")
-        return _passage_of_finite(chain, select_states(chain, to, "to"), initial, question)
+        return _passage_of_finite(chain, select_target(chain, to), initial, question)
 
     def solve_infinite(infinite: InfiniteChain) -> Passage:
         """Return the result for an infinite chain; that of a finite one if it passes finitely many states."""

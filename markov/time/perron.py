@@ -32,7 +32,7 @@ from markov.computing.rounding import U
 from markov.elimination.bands import PositiveFactors, band
 from markov.models.rules import scope_of_bound
 from markov.proofs.bounded import Bounded
-from markov.selections import as_chain, select_states
+from markov.selections import as_chain, select_target
 from markov.time.absorbing import Absorbing
 from markov.time.results import TimeResult
 
@@ -267,7 +267,7 @@ def quasi_stationary(model: Any, to: Any = None, *, on_failure: OnFailure = "rai
 def _transient_states(chain: MarkovChain, to: Any) -> NDArray[np.bool_]:
     """Return the mask of the states outside of ``to``, or of all closed classes if it is None, shape (states,)."""
     if to is not None:
-        inside = ~select_states(chain, to, "to")
+        inside = ~select_target(chain, to)
         if not inside.any():
             raise ValueError(f"to = {to!r}: no state is left")
         return inside

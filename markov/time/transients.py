@@ -27,7 +27,7 @@ from markov.infinite.members import start_of
 from markov.infinite.truncations import Truncations
 from markov.models.measures import COMPONENT, MEASURE, functionals, measures_of, unknown_measure
 from markov.models.rules import scope_of_bound
-from markov.selections import select_states
+from markov.selections import among_states_with_values, select_states
 from markov.time.exponentials import TimedJump, evolve, limit_of
 from markov.time.results import TimeResult, answer_over_time
 from markov.time.uniformization import MIN_JUMPS_FOR_LIMIT, Uniformized, check_horizon
@@ -349,6 +349,14 @@ class InfiniteTransient(Transient):
 
     infinite: InfiniteChain
     outside: Vector
+
+    def probability(self, states: Any) -> Vector:
+        """Return the probability of states with values at each time, shape (times,), as `Transient.probability` does.
+
+        ``error_bound`` holds for the probability of every set, also of states without values.
+        """
+        with among_states_with_values(self.chain, float(self.error_bound.max())):
+            return super().probability(states)
 
     @property
     def _occupancies(self) -> NoReturn:

@@ -112,6 +112,8 @@ def test_numbers_like_probabilities_are_taken_for_rates_with_a_word(
         found = read_explicit(tmp_path / "m.tra")
     said = "m.tra: the numbers from each state sum to 1, as probabilities do, and are taken for rates in 1/s"
     assert [str(warning.message).startswith(said) for warning in caught] == [True] * warns
+    remedy = "if they are, make '# Transitions (CTMC)' the first line; a chain in discrete time is a DiscreteChain"
+    assert all(str(warning.message).endswith(remedy) for warning in caught)
     assert found.chain.Q[0, 1] in (0.5, 0.333333333, 0.333, 1.0)
 
 

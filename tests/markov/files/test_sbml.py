@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 import textwrap
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from markov import ChainModel, explore, passage, read_sbml, stationary, transient
+from markov import ChainModel, explore, passage, quasi_stationary, read_sbml, stationary, sweep, transient
 from markov.errors import FileError
 from markov.files.formulas import FIELDS
 
@@ -91,7 +92,7 @@ def test_answers_say_what_limits_leave_open(read: Any) -> None:
     row = stationary(model).summary()["bound covers"]
     assert row == "this chain; not the network without limits, which exceeds them with probability 1"
     for answer in (transient(model, 1.0), passage(model, to=lambda s: s.X == 3)):
-        assert str(answer.summary()["bound covers"]).endswith('at most the probability of "outside"')
+        assert str(answer.summary()["bound covers"]).endswith("means have no bound")
     never_exceeded = read(network(SPECIES.format("X", 2), DEATH, MU), limits=5)
     assert "bound covers" not in stationary(never_exceeded).summary()
 
@@ -616,6 +617,89 @@ def test_amounts_of_decimal_concentrations_are_exact(read):
     assert read(text).chain.size == 30
     with pytest.raises(ValueError, match=r"constants = \{'c': ...\}"):
         read(text, constants={"c": 5.0})
+    stop = passage(read(text), to=lambda s: s.X == 0)
+    with pytest.raises(ValueError, match=r"constants = \{'c': ...\}: initial concentrations"):
+        sweep(stop, c=[100.0, 200.0])
+    with pytest.raises(ValueError, match="initial concentrations"):
+        stop.sensitivity("c")
+    none = text.replace('initialConcentration="0.29"', 'initialConcentration="0"')
+    assert read(none, constants={"c": 5.0}).chain.size == 1
+
+
+@pytest.mark.parametrize("attribute", [' size="2"', ""])
+def test_initial_concentrations_are_by_the_assigned_size(read, attribute):
+    """X + E -> E at 4 [X] [E]: with c = 4 n and concentrations of 3/2 and 1/2 there are 6 n of X, each lost at 1/2."""
+    compartment = f'<listOfCompartments><compartment id="c"{attribute}/></listOfCompartments>'
+    assignment = f'<initialAssignment symbol="c"><math>{times("<cn>4</cn>", "<ci>n</ci>")}</math></initialAssignment>'
+    species = (
+        '<species id="X" compartment="c" initialConcentration="1.5" hasOnlySubstanceUnits="false"/>'
+        '<species id="E" compartment="c" initialConcentration="0.5" boundaryCondition="true" constant="true"'
+        ' hasOnlySubstanceUnits="false"/>'
+    )
+    loss = reaction("loss", {"X": 1, "E": 1}, {"E": 1}, times("<cn>4</cn>", X, "<ci>E</ci>"))
+    assigned = f"<listOfInitialAssignments>{assignment}</listOfInitialAssignments>"
+    text = network(species, loss, '<parameter id="n" value="1"/>', compartment + assigned)
+    for n in (1, 2):
+        found = transient(read(text, constants={"n": n}), [0.0, 1.0])["X"]
+        assert (found[0], found[1]) == (6 * n, pytest.approx(6 * n * math.exp(-0.5 / n), rel=1e-9))
+    decimal = text.replace('initialConcentration="1.5"', 'initialConcentration="0.29"')
+    assert read(decimal, constants={"n": 25}).chain.size == 30
+    for n in (0, -1):
+        with pytest.raises(FileError, match=f"compartment 'c': size = {4 * n}: must be > 0|initial value -6"):
+            read(text, constants={"n": n})
+    compartment = '<listOfCompartments><compartment id="c" size="2"/></listOfCompartments>'
+    with pytest.raises(FileError, match="compartment 'c': size = -1: must be > 0"):
+        read(network(SPECIES.format("X", 1), DEATH, MU, compartment), constants={"c": -1})
+
+
+def test_values_of_constants_that_a_file_may_not_have_are_refused_in_sweeps_too(read):
+    """k A - n B is the law of one direction with n = 0 alone; the event of A > n is at time 0 with n = 1."""
+    law = apply("minus", times("<ci>k</ci>", A), times("<ci>n</ci>", B))
+    species, parameters = SPECIES.format("A", 2) + SPECIES.format("B", 0), '<parameter id="k" value="1"/>'
+    text = network(
+        species, reversible(reaction("r", {"A": 1}, {"B": 1}, law)), parameters + '<parameter id="n" value="0"/>'
+    )
+    stop = passage(read(text), to=lambda s: s.B == 1)
+    assert sweep(stop, k=[1.0, 2.0])["mean"].values == pytest.approx([0.5, 0.25])
+    with pytest.raises(FileError, match="law that may be negative"):
+        sweep(stop, n=[0.0, 1.0])
+    events = f"<listOfEvents>{event(apply('gt', A, '<ci>n</ci>'), assigned('B', '<cn>5</cn>'))}</listOfEvents>"
+    loss = reaction("loss", {"A": 1}, {}, A)
+    stop = passage(read(network(species, loss, '<parameter id="n" value="9"/>', events)), to=lambda s: s.A == 0)
+    with pytest.raises(FileError, match="event at time 0"):
+        sweep(stop, n=[9.0, 1.0])
+
+
+def test_results_say_that_means_have_no_bound_where_limits_are_exceeded(read):
+    """Of 2 X -> 3 X at X (X - 1) the mean is soon infinite; below the limit it falls from 2 to 1.95."""
+    law = times(X, apply("minus", X, "<cn>1</cn>"))
+    text = network(SPECIES.format("X", 2), reaction("r", {"X": 2}, {"X": 3}, law))
+    model = read(text, limits=30)
+    later = transient(model, [1.0])
+    assert later["X"][0] == pytest.approx(1.95446, abs=1e-5)
+    assert later.probability("outside")[0] == pytest.approx(0.630304, abs=1e-6)
+    for result in (later, model.property('R{"X"}=? [ I=1 ]'), model.property("P=? [ F<=1 outside ]")):
+        note = result.summary()["bound covers"]
+        assert "a probability by at most that of" in note
+        assert "means have no bound" in note
+    without = read(network(SPECIES.format("X", 2), reaction("r", {"X": 2}, {}, law)), limits=None)
+    assert "bound covers" not in without.property("P=? [ F<=1 (X=0) ]").summary()
+
+
+def test_targets_that_hold_outside_of_the_limits_are_named(read):
+    """With room for four molecules: in the state outside the amount is 0, but there are more than four."""
+    model = read(network(SPECIES.format("X", 2), BIRTH + DEATH, MU), limits=4)
+    for solve in (passage, quasi_stationary):
+        with pytest.warns(UserWarning, match="holds in the state outside of the limits too, where amounts are 0"):
+            solve(model, to=lambda s: s.X == 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        empty = passage(model, to=lambda s: s.X == 0 and not s.outside)
+        assert 0.0 < empty.probability < 1.0
+        assert math.isinf(empty.mean)
+        passage(model, to="outside")
+        passage(model, to=lambda s: s.outside)
+        passage(model, to=lambda s: s.X == 4)
 
 
 def test_a_reaction_needs_its_reactants(read):
@@ -854,6 +938,7 @@ PACKAGE = 'xmlns:{0}="http://www.sbml.org/sbml/level3/version1/{0}/version1" {0}
         ('speciesReference species="X"', 'speciesReference id="X" species="X"', "line 16: speciesReference 'X': a species has the same id"),
         ('speciesReference species="X"', 'speciesReference id="mu" species="X"', "speciesReference 'mu': a parameter has the same id"),
         ('speciesReference species="X"', 'speciesReference id="death" species="X"', "'death': a reaction has the same id"),
+        ("<bvar><ci>mu</ci></bvar>", "<bvar><ci>a</ci></bvar>", "functionDefinition 'hill': two bound variables 'a': must have different names"),
         ("<ci>square</ci><ci>a</ci>", "<ci>hill</ci><ci>a</ci>", "functionDefinition 'hill': hill -> hill: functions in a circle"),
         ("<cn>1</cn>", "<cn>1_0</cn>", "cn '1_0' of type 'real': a number is expected"),
         ("<cn>1</cn>", "<cn type='integer'>1.0</cn>", "cn '1.0' of type 'integer'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 
 from hopflow import ms
 from hopflow.results import Status
-from markov import ObservedPath, Panel, estimate, explore, paths, read_prism, stationary
+from markov import ObservedPath, Panel, estimate, explore, passage, paths, read_prism, stationary
 from markov.errors import ConvergenceError
 from markov.inference import estimates
 from markov.inference.estimates import ChangedError, RateRows
@@ -188,6 +189,12 @@ def test_a_file_has_parameters_too(tmp_path):
     seen = ObservedPath([0.0, 8.0, 9.0], [(True,), (False,), (True,)], end=20.0)
     found = estimate(model, seen, ["fail"])
     assert found.values["fail"] == pytest.approx(1 / 19, rel=1e-8)
+    for fitted in (found.model, pickle.loads(pickle.dumps(found.model))):
+        answer = stationary(fitted)
+        assert answer.pi == pytest.approx([1 / 39, 38 / 39])
+        assert answer.summary()["bound covers"] == "this chain; not fail: estimated from 2 observations"
+        assert passage(fitted, to=(False,)).mean == pytest.approx(19.0)
+    assert "bound covers" not in stationary(model).summary()
 
 
 def test_transitions_that_appear_with_the_parameters_are_used():

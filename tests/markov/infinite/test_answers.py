@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from markov import ChainModel, explore, generator, mixing_time, stationary
+from markov import ChainModel, explore, generator, mixing_time, stationary, transient
 from markov.errors import RuleError, TooLargeError
 from markov.infinite import answers
 from markov.models import measures
@@ -314,3 +314,20 @@ def test_bounds_do_not_suffer_from_a_start_that_is_hardly_ever_seen():
     assert 20.0 in answer.bound("calls")
     assert answer.bound("calls").error < 1e-9
     assert stationary(chain, tolerance=1e-18).summary()["tolerance"] == "1e-18 was not reached"
+
+
+def test_states_without_a_value_are_not_said_to_be_missing_from_the_chain():
+    """A queue has 1000 customers too, with a probability far below the bound."""
+
+    def queue(n):
+        yield n + 1, 1.0
+        if n > 0:
+            yield n - 1, 2.0
+
+    chain = explore(queue, start=0)
+    for answer in (stationary(chain), transient(chain, [1.0])):
+        rest = f"of infinitely many states {answer.chain.size} have values, and all others together at most"
+        for states in (1000, [0, 1000], lambda n: n > 1000):
+            with pytest.raises((KeyError, ValueError), match=rest):
+                answer.probability(states)
+    assert stationary(chain).bound(lambda n: n > 1000).value == 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -25,6 +26,30 @@ from markov import (
 )
 from tests.markov.time.exact_exponentials import exact
 from tests.surface import for_each
+
+STAGES = np.diag([-1.5, -1.5, -1.5]) + np.diag([1.5, 1.5], k=1)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "T", "warns"),
+    [
+        ([1.0, 0.0, 0.0], STAGES, False),
+        ([1.0, 0.0, 0.0], STAGES.T, True),  # an exponential time in place of three stages
+        ([1.0, 0.0], [[-3.0, 0.0], [1.0, -1.0]], True),
+        ([0.0, 1.0, 0.0], STAGES, False),
+        ([1.0, 0.0], [[-3.0, 0.0], [0.0, -1.0]], False),
+    ],
+)
+def test_rates_by_columns_are_named_where_phases_are_never_entered(alpha, T, warns):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        PhaseType(alpha, T)
+    expected = (
+        "T: phases that alpha gives 0 are never entered: row i of T has the rates out of phase i; give the transpose"
+    )
+    assert [str(warning.message).startswith(expected) for warning in caught] == [True] * warns
+    assert all(warning.filename == __file__ for warning in caught)
+
 
 COX = PhaseType([0.3, 0.7], [[-3.0, 1.5], [0.0, -1.0]])
 
