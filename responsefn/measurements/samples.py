@@ -44,6 +44,10 @@ MAX_LISTED = 3
 """Connections that a warning names."""
 LIMITED_SHARE = 0.1
 """Part of the time from which on something other than congestion control limits the rate of a connection."""
+MISSING_SHARE = 0.01
+"""Part of the packets from which on a warning says that a file lacks them."""
+MIN_MISSING = 5
+"""Packet numbers without a packet from which on a warning says so. Senders skip a few themselves (RFC 9000, 21.4)."""
 DUPLICATED_SHARE = 0.1
 """Part of the retransmissions from which on a warning names those that the receiver had."""
 RETRANSMITTED_SIZE_LIMIT = 2.0
@@ -415,6 +419,7 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     -----
     UserWarning
         For lost packets that arrived after all, with p without them; for ECN marks; where most packets hold ACKs alone;
+        where at least five, and 1 %, of the packet numbers have no packet, as in a trace with a part of its events;
         where the application limits the rate in at least a tenth of the time (the state ``application_limited``, or
         ``app_limited`` of picoquic and mvfst); for packets that were all sent within less than a round trip, whose rate
         is that of a burst; for round-trip times that differ from the times to ACKs and losses by a factor of at least
@@ -518,6 +523,8 @@ def _sender(
     if 2 * idle > len(sent):
         message = f"{idle} of {count_of(len(sent), 'packet')} sent hold ACKs alone"
         warnings.warn(f"{qlog.name}: {name}: {message}: p and rate are of the ACKs of a receiver", stacklevel=4)
+    if remark := _missing_packets(sent):
+        warnings.warn(f"{qlog.name}: {name}: {remark}", stacklevel=4)
     if (share := _application_limited(events, first, last)) >= LIMITED_SHARE:
         message = f"application_limited in {share:.0%} of the time: the rate may not be that of its congestion control"
         warnings.warn(f"{qlog.name}: {name}: {message}", stacklevel=4)
@@ -531,6 +538,19 @@ def _sender(
         warnings.warn(f"{qlog.name}: {name}: ECN marks do not count in p: {counts}", stacklevel=4)
     packets = len(sent) if packet_size is None else size / packet_size
     return p, rtt, packets / (last - first), float(len(sent))
+
+
+def _missing_packets(sent: Iterable[tuple[str, float]]) -> str | None:
+    """Return what says that ``packet_sent`` lacks packets, by gaps of their numbers; None if few are missing."""
+    numbers: dict[str, list[float]] = {}
+    for space, number in sent:
+        numbers.setdefault(space, []).append(number)
+    packets = sum(max(of_space) - min(of_space) + 1.0 for of_space in numbers.values())
+    missing = packets - sum(map(len, numbers.values()))
+    if missing < max(MIN_MISSING, MISSING_SHARE * packets):
+        return None
+    counts = f"{missing:.0f} of {packets:.0f} packet numbers are not in packet_sent"
+    return f"{counts}, as of a trace with a part of its events: rate is too small, and p uncertain"
 
 
 def _application_limited(events: list[Event], first: float, last: float) -> float:
