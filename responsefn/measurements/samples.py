@@ -82,10 +82,10 @@ RATES = frozenset(("send", "pacing_rate", "delivery_rate"))
 """Fields of ``ss`` whose value is the next word."""
 USED = frozenset(
     ("rtt", "mss", "data_segs_out", "retrans", "delivery_rate", "delivered_ce", "app_limited", "congestion control")
-) | {"bytes_acked", "bytes_retrans", "busy", "dsack_dups", *LIMITS}
+) | {"bytes_sent", "bytes_acked", "bytes_retrans", "busy", "dsack_dups", *LIMITS}
 _NAMES = (
     "timer uid ino sk cgroup fwmark <-> --> <-- opt mem skmem ts usec_ts sack ecn ecnseen fastopen wscale rto backoff "
-    "ato qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_sent bytes_received segs_out "
+    "ato qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_received segs_out "
     "segs_in data_segs_in dctcp bbr send lastsnd lastrcv lastack pacing_rate delivered "
     "unacked lost sacked fackets reordering reord_seen rcv_rtt rcv_space rcv_ssthresh "
     "notsent minrtt rcv_ooopack snd_wnd rcv_wnd rehash md5keys tcp-ulp-mptcp tcp-ulp-tls version cipher rxconf txconf "
@@ -157,8 +157,9 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     whose delivery rate is the application's. A word without a colon that is no flag of ``ss`` is the name of the
     congestion control. Times in front of lines (``ts``) and between samples (``date``), in English, ISO 8601 or s since
     1970, are skipped. A connection that was sampled several times has several rows. ``bytes_retrans`` checks
-    ``retrans``, and ``bytes_acked`` over ``busy`` checks the rate. Further fields of ``ss`` are skipped, unknown ones
-    refused.
+    ``retrans``, and ``bytes_acked`` over ``busy`` checks the rate, in segments of ``bytes_sent`` over
+    ``data_segs_out``: those of an application may be smaller than the MSS, of which Linux's ``delivery_rate`` counts
+    each. Further fields of ``ss`` are skipped, unknown ones refused.
 
     Parameters
     ----------
@@ -235,16 +236,19 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
         if lost and duplicates >= DUPLICATED_SHARE * lost:
             without = max(lost - duplicates, 0) / sent
             remarks["repeated"].append(f"{connection} ({duplicates}; {lost} in retrans; p without them {without:.4g})")
-        size = integer(f"{location}, bytes_retrans", _integer(fields.get("bytes_retrans", "0")), 0, 2**64)
+        bytes_sent = integer(f"{location}, bytes_sent", _integer(fields.get("bytes_sent", "0")), 0, 2**64)
+        segment = min(bytes_sent / sent or mss, mss)  # applications may leave them part-filled
+        resent = _integer(fields.get("bytes_retrans", "0"))
+        size = integer(f"{location}, bytes_retrans", resent, 0, bytes_sent or 2**64, why="of all in bytes_sent")
         if size and not lost:
             message = f"bytes_retrans = {size}, and no retransmission in retrans, from which p is: keep both fields"
             raise ValueError(f"{location}: {message}")
         if size > RETRANSMITTED_SIZE_LIMIT * lost * mss:
-            remarks["bytes"].append(f"{connection} ({size}; {lost} in retrans; p by bytes {size / mss / sent:.4g})")
+            remarks["bytes"].append(f"{connection} ({size}; {lost} in retrans; p by bytes {size / segment / sent:.4g})")
         rate /= 8.0 * mss
         acked = integer(f"{location}, bytes_acked", _integer(fields.get("bytes_acked", "0")), 0, 2**64)
         if acked and (busy := _milliseconds(f"{location}, busy", fields.get("busy"))):
-            mean = acked / mss / (1e-3 * busy)
+            mean = acked / segment / (1e-3 * busy)
             if not 1.0 / MEAN_RATE_LIMIT < rate / mean < MEAN_RATE_LIMIT:
                 remarks["rate"].append(f"{connection} ({rate:.4g} packets/s; mean {mean:.4g})")
         names.append(connection)
