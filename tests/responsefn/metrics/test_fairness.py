@@ -108,6 +108,13 @@ def test_convergence():
     assert convergence_time(Reno(), 0.1, 1000.0, share=0.52) == 0.0
 
 
+def test_counters_that_a_loss_resets_are_not_extrapolated():
+    # ACK by ACK: 3.0 packets per round trip, 21.0 at 0.3 s; these were 10.4 and, at a window of 1000, 150 instead of 2.
+    assert aggressiveness(LinuxCUBIC()) == pytest.approx(3.0, rel=0.15)
+    assert aggressiveness(LinuxCUBIC(), 0.3) == pytest.approx(21.0, rel=0.01)
+    assert aggressiveness(LinuxCUBIC(), 0.02, 1000.0) < 3.1
+
+
 def test_a_window_just_above_one_packet_has_a_responsiveness():
     assert responsiveness(TFRC(), 0.1, 1.02) == 3
     with pytest.raises(ValueError, match=r"^window = 1"):
