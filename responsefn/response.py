@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
@@ -51,6 +51,7 @@ __all__ = [
     "domain_of",
     "equation_of",
     "rfc",
+    "slope_of",
     "table_of",
 ]
 
@@ -65,6 +66,10 @@ DIGITS, MAX_SHOWN_OPERATIONS = 5, 100
 """Digits of numbers in displayed equations; operations above which an equation is long."""
 CLAIMS = ("newreno", "cubic-rfc9438", "bbr-draft", "other")
 """Specifications that a rule may claim to implement; "other": none of them."""
+SLOPE_SPANS = 1.01, 1.1  # numerical
+"""Ratios of p over which `Response.elasticity` is computed, and checked."""
+MAX_SLOPE_DIFFERENCE = 0.1
+"""Difference between slopes over two ranges above which the rate jumps or bends."""
 RTT_EVENTS = tuple((name, Event._fields) for name in ("on_ack", "on_loss", "on_timeout"))
 """Functions whose response to a queue `WindowRule.capacity` derives, with the fields of their events."""
 _FORMULA = '<div style="max-width:30em;overflow-x:auto">\\({}\\)</div>'
@@ -272,7 +277,6 @@ class Response(Parametrized):
         return plain(spread(self.value_at(self._code("rate"), losses, rtt), shape))
 
     @quantities(rtt="time", bandwidth="rate", p="share")
-    @quiet()
     @keeps_labels
     def elasticity(
         self, p: ArrayLike, rtt: ArrayLike, bandwidth: Bandwidth = None, *, unit_check: bool = True
@@ -281,6 +285,12 @@ class Response(Parametrized):
 
         SymPy differentiates a closed form. Otherwise, and where that derivative overflows, it is a
         central difference of the rate over 1 % in p to either side. Parameters and shapes as for `rate`.
+
+        Warns
+        -----
+        UserWarning
+            Where a difference over 10 % to either side is another slope by more than 0.1, as where windows of whole
+            packets make the rate jump.
         """
         p, rtt = loss_rate(p), round_trip(rtt, unit_check)
         p, rtt = np.broadcast_arrays(p, rtt) if same_shape(p=p, rtt=rtt) != p.shape else (p, rtt)
@@ -295,9 +305,11 @@ class Response(Parametrized):
             closed = closed & np.isfinite(slope)
         if not closed.all():
             rtts = np.broadcast_to(rtt, p.shape)[~closed]
-            up, down = np.minimum(p[~closed] * 1.01, 1.0), p[~closed] / 1.01
-            high, low = (np.log(self.rate(at, rtts, bandwidth, unit_check=unit_check)) for at in (up, down))
-            slope[~closed] = (high - low) / np.log(up / down)
+
+            def rates(at: Floats) -> Floats:
+                return np.asarray(self.rate(at, rtts, bandwidth, unit_check=unit_check))
+
+            slope[~closed] = slope_of(self, rates, "p", p[~closed], SLOPE_SPANS, highest=1.0)
         return plain(slope)
 
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:  # noqa: ARG002
@@ -804,6 +816,44 @@ class WindowRule(Response, ABC):
         if code is None or "R" in code.names or (condition and "R" in condition.names):
             raise ValueError(f"rtt is missing: the window of {self!r} depends on it")
         return self._field_of_response(name, losses, np.asarray(1.0), bandwidth)  # the window does not depend on it
+
+
+def slope_of(
+    rule: Response,
+    rates: Callable[[Floats], Floats],
+    name: str,
+    at: Floats,
+    spans: tuple[float, float],
+    highest: float = math.inf,
+) -> Floats:
+    """Return d log rate / d log of an argument, by central differences, and warn where the rate jumps or bends.
+
+    Parameters
+    ----------
+    rule
+        Rule or law, for the message.
+    rates
+        Rates of values of the argument, shape (n,).
+    name
+        Name of the argument, for the message.
+    at
+        Values of the argument, shape (n,).
+    spans
+        Ratios of the ends to the values: of the slope, and of a wider one that must nearly equal it.
+    highest
+        Largest value of the argument.
+    """
+    slopes, checked_spans = [], spans if warns() else spans[:1]
+    with quiet():
+        for span in checked_spans:
+            up, down = np.minimum(at * span, highest), at / span
+            slopes.append((np.log(rates(up)) - np.log(rates(down))) / np.log(up / down))
+    if len(slopes) > 1 and (jumps := np.abs(slopes[1] - slopes[0]) > MAX_SLOPE_DIFFERENCE).any():
+        n = int(np.argmax(jumps))
+        texts = [f"{slope[n]:.3g} over {100.0 * (span - 1.0):.2g} %" for slope, span in zip(slopes, spans, strict=True)]
+        message = f"the rate of {rule!r} jumps or bends with {name}: the slope at {name} = {at[n]:.6g} is"
+        warn(UserWarning(f"{message} {' and '.join(texts)} to either side; compare rates over a wider range"))
+    return slopes[0]
 
 
 class Law(Response, ABC):

@@ -702,7 +702,8 @@ class Scenario(Ingresses):
     duration
         Simulated time in s.
     min_rto
-        Minimum retransmission timeout in s.
+        Minimum retransmission timeout in s, of the sum SRTT + 4 RTTVAR (RFC 6298, 2.4). Linux bounds 4 RTTVAR alone, so
+        that its timer is later by up to a round trip.
     packet_size
         Bytes per packet, for quantities in bits or bytes: pause quanta, buffers and RED in bytes, the headroom of PFC,
         and the parameters of rules in bits or bytes, such as the defaults of `responsefn.DCQCN`. Values in bits or

@@ -10,7 +10,7 @@ import struct
 import warnings
 import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -19,7 +19,14 @@ import numpy as np
 
 from hopflow.checks import count_of, file_path, integer
 from hopflow.units import WithUnit, quantities
-from responsefn.measurements.samples import BURST_REASON, LIMITED_SHARE, Samples, first_names, format_burst
+from responsefn.measurements.samples import (
+    BURST_REASON,
+    LIMITED_SHARE,
+    MISSING_SHARE,
+    Samples,
+    first_names,
+    format_burst,
+)
 from responsefn.measurements.time_limits import MAX_BACKWARD, MAX_GAP, MAX_RTT
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
@@ -244,7 +251,8 @@ class _Direction:
     """The data segments of one direction of a connection, by the sequence of their first byte.
 
     ``sent`` has the times at which they were first recorded, ``retransmitted`` the times and bytes of their recent
-    retransmissions. Sequence numbers are counted from the first segment seen and do not wrap. ``lengths`` has the
+    retransmissions, and ``fillings`` the bytes of those with bytes that no segment before them had. Sequence numbers
+    are counted from the first segment seen and do not wrap. ``lengths`` has the
     number of segments by their bytes of data, and ``header`` the bytes of the shortest TCP header with data, without
     its checksum. ``marks`` is the number of ECN marks that the receiver reported with AccECN, otherwise of its reports
     (ECE, RFC 3168). ``hops`` is the largest hop limit of the frames, ``reverse`` the other direction.
@@ -277,6 +285,7 @@ class _Direction:
     times: list[float] = field(default_factory=list)
     sent: list[float] = field(default_factory=list)
     retransmitted: dict[int, list[tuple[float, int, int]]] = field(default_factory=dict)
+    fillings: list[tuple[int, int]] = field(default_factory=list)
     unacked: deque[tuple[int, float]] = field(default_factory=deque)
     resent: set[int] = field(default_factory=set)
     rtts: list[float] = field(default_factory=list)
@@ -378,6 +387,9 @@ class _Direction:
         lost = next((n for n in covered if n not in self.resent), None)
         if lost is not None:
             self.resent.add(lost)
+        recorded = [(self.starts[n], self.ends[n]) for n in covered]
+        if next(_gaps(recorded, start, min(end, self.highest)), None):
+            self.fillings.append((start, end))
         for n in covered:
             earlier = self.retransmitted.get(self.starts[n], [])
             recent = [sending for sending in earlier if time - sending[0] <= self.copy_limit()]
@@ -457,6 +469,17 @@ class _Direction:
         has_echo = not segment.flags & SYN and segment.ace in ECHOES
         self.marks += has_echo and not self.has_echo
         self.has_echo = has_echo
+
+    def missing_share(self) -> float:
+        """Return the share of the acknowledged bytes, from the first ones recorded, that no segment of the file has."""
+        first = self.starts[0]
+        if self.acked <= first:
+            return 0.0
+        end = self.acked - 1 if self.acked == self.highest + 1 else self.acked  # a FIN takes a number
+        fillings, missing = sorted(self.fillings), 0
+        for gap in _gaps(zip(self.starts, self.ends, strict=True), first, end):
+            missing += sum(stop - start for start, stop in _gaps(fillings, *gap)) if fillings else gap[1] - gap[0]
+        return missing / (end - first)
 
     def near_receiver(self) -> str | None:
         """Return what says that round trips are those of a part of the path alone; None if nothing does.
@@ -599,9 +622,10 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         have passed no router, by their hop limits, and the sender's have. For directions of which most ACKs have the
         times of their segments, as with a coarse clock. For directions whose ACKs all carry data, as in a file of which
         a filter has removed segments without data: rtt is then the time to the receiver's next data. For directions
-        with ECN marks, which do not count in p. For directions whose receiver had closed its window in at least a tenth
-        of the time. For directions whose data were all sent within less than a round trip, whose rate is that of a
-        burst.
+        with ECN marks, which do not count in p. For directions of whose acknowledged bytes at least 1 % are not in the
+        file, as of a capture that dropped packets. For directions whose receiver had closed its window in at least a
+        tenth of the time. For directions whose data were all sent within less than a round trip, whose rate is that of
+        a burst.
 
     Raises
     ------
@@ -672,8 +696,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
             continue
         measured_flows.append((name, flow, packets))
         if packet_size is None:
-            missing = "SYN of the receiver" if flow.handshake.sizes else "handshake"
-            message = f"{name} has segments of {largest} bytes and no {missing}"
+            absent = "SYN of the receiver" if flow.handshake.sizes else "handshake"
+            message = f"{name} has segments of {largest} bytes and no {absent}"
             hint = "give mss=, the bytes of data in a full packet, such as mss=1448"
             raise ValueError(f"source = {str(path)!r}: {message}; {hint}")
         if flow.repeated > max(MIN_REPEATED, REPEATED_SHARE * len(flow.starts)):
@@ -704,6 +728,12 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     if near_receiver:
         reason = "rtt is of a part of the path alone, as in a capture near the receiver, and p too large"
         warnings.warn(f"{path}: {first_names(near_receiver)}: {reason}", stacklevel=3)
+    missing = [
+        f"{name} ({share:.0%})" for name, flow, _ in measured_flows if (share := flow.missing_share()) >= MISSING_SHARE
+    ]
+    if missing:
+        reason = "the file lacks this part of the acknowledged bytes, as of a capture that dropped packets"
+        warnings.warn(f"{path}: {first_names(missing)}: {reason}: rate is too small, and p uncertain", stacklevel=3)
     closed = [
         f"{name} ({share:.0%})"
         for name, flow, _ in measured_flows
@@ -739,6 +769,19 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         tuple(_number_repeated([name for name, _, _ in measured_flows])),
         *np.array([flow.row(packets) for _, flow, packets in measured_flows]).T,
     )
+
+
+def _gaps(segments: Iterable[tuple[int, int]], start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of bytes from ``start`` to ``end`` that no segment has; segments are in the order of starts."""
+    position = start
+    for first, last in segments:
+        if first >= end:
+            break
+        if first > position:
+            yield position, first
+        position = max(position, last)
+    if position < end:
+        yield position, end
 
 
 def _name(addresses: tuple[Address, Address]) -> str:

@@ -44,6 +44,10 @@ MAX_LISTED = 3
 """Connections that a warning names."""
 LIMITED_SHARE = 0.1
 """Part of the time from which on something other than congestion control limits the rate of a connection."""
+MISSING_SHARE = 0.01
+"""Part of the packets from which on a warning says that a file lacks them."""
+MIN_MISSING = 5
+"""Packet numbers without a packet from which on a warning says so. Senders skip a few themselves (RFC 9000, 21.4)."""
 DUPLICATED_SHARE = 0.1
 """Part of the retransmissions from which on a warning names those that the receiver had."""
 RETRANSMITTED_SIZE_LIMIT = 2.0
@@ -78,10 +82,10 @@ RATES = frozenset(("send", "pacing_rate", "delivery_rate"))
 """Fields of ``ss`` whose value is the next word."""
 USED = frozenset(
     ("rtt", "mss", "data_segs_out", "retrans", "delivery_rate", "delivered_ce", "app_limited", "congestion control")
-) | {"bytes_acked", "bytes_retrans", "busy", "dsack_dups", *LIMITS}
+) | {"bytes_sent", "bytes_acked", "bytes_retrans", "busy", "dsack_dups", *LIMITS}
 _NAMES = (
     "timer uid ino sk cgroup fwmark <-> --> <-- opt mem skmem ts usec_ts sack ecn ecnseen fastopen wscale rto backoff "
-    "ato qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_sent bytes_received segs_out "
+    "ato qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_received segs_out "
     "segs_in data_segs_in dctcp bbr send lastsnd lastrcv lastack pacing_rate delivered "
     "unacked lost sacked fackets reordering reord_seen rcv_rtt rcv_space rcv_ssthresh "
     "notsent minrtt rcv_ooopack snd_wnd rcv_wnd rehash md5keys tcp-ulp-mptcp tcp-ulp-tls version cipher rxconf txconf "
@@ -153,8 +157,9 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     whose delivery rate is the application's. A word without a colon that is no flag of ``ss`` is the name of the
     congestion control. Times in front of lines (``ts``) and between samples (``date``), in English, ISO 8601 or s since
     1970, are skipped. A connection that was sampled several times has several rows. ``bytes_retrans`` checks
-    ``retrans``, and ``bytes_acked`` over ``busy`` checks the rate. Further fields of ``ss`` are skipped, unknown ones
-    refused.
+    ``retrans``, and ``bytes_acked`` over ``busy`` checks the rate, in segments of ``bytes_sent`` over
+    ``data_segs_out``: those of an application may be smaller than the MSS, of which Linux's ``delivery_rate`` counts
+    each. Further fields of ``ss`` are skipped, unknown ones refused.
 
     Parameters
     ----------
@@ -231,16 +236,19 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
         if lost and duplicates >= DUPLICATED_SHARE * lost:
             without = max(lost - duplicates, 0) / sent
             remarks["repeated"].append(f"{connection} ({duplicates}; {lost} in retrans; p without them {without:.4g})")
-        size = integer(f"{location}, bytes_retrans", _integer(fields.get("bytes_retrans", "0")), 0, 2**64)
+        bytes_sent = integer(f"{location}, bytes_sent", _integer(fields.get("bytes_sent", "0")), 0, 2**64)
+        segment = min(bytes_sent / sent or mss, mss)  # applications may leave them part-filled
+        resent = _integer(fields.get("bytes_retrans", "0"))
+        size = integer(f"{location}, bytes_retrans", resent, 0, bytes_sent or 2**64, why="of all in bytes_sent")
         if size and not lost:
             message = f"bytes_retrans = {size}, and no retransmission in retrans, from which p is: keep both fields"
             raise ValueError(f"{location}: {message}")
         if size > RETRANSMITTED_SIZE_LIMIT * lost * mss:
-            remarks["bytes"].append(f"{connection} ({size}; {lost} in retrans; p by bytes {size / mss / sent:.4g})")
+            remarks["bytes"].append(f"{connection} ({size}; {lost} in retrans; p by bytes {size / segment / sent:.4g})")
         rate /= 8.0 * mss
         acked = integer(f"{location}, bytes_acked", _integer(fields.get("bytes_acked", "0")), 0, 2**64)
         if acked and (busy := _milliseconds(f"{location}, busy", fields.get("busy"))):
-            mean = acked / mss / (1e-3 * busy)
+            mean = acked / segment / (1e-3 * busy)
             if not 1.0 / MEAN_RATE_LIMIT < rate / mean < MEAN_RATE_LIMIT:
                 remarks["rate"].append(f"{connection} ({rate:.4g} packets/s; mean {mean:.4g})")
         names.append(connection)
@@ -415,6 +423,7 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     -----
     UserWarning
         For lost packets that arrived after all, with p without them; for ECN marks; where most packets hold ACKs alone;
+        where at least five, and 1 %, of the packet numbers have no packet, as in a trace with a part of its events;
         where the application limits the rate in at least a tenth of the time (the state ``application_limited``, or
         ``app_limited`` of picoquic and mvfst); for packets that were all sent within less than a round trip, whose rate
         is that of a burst; for round-trip times that differ from the times to ACKs and losses by a factor of at least
@@ -518,6 +527,8 @@ def _sender(
     if 2 * idle > len(sent):
         message = f"{idle} of {count_of(len(sent), 'packet')} sent hold ACKs alone"
         warnings.warn(f"{qlog.name}: {name}: {message}: p and rate are of the ACKs of a receiver", stacklevel=4)
+    if remark := _missing_packets(sent):
+        warnings.warn(f"{qlog.name}: {name}: {remark}", stacklevel=4)
     if (share := _application_limited(events, first, last)) >= LIMITED_SHARE:
         message = f"application_limited in {share:.0%} of the time: the rate may not be that of its congestion control"
         warnings.warn(f"{qlog.name}: {name}: {message}", stacklevel=4)
@@ -531,6 +542,19 @@ def _sender(
         warnings.warn(f"{qlog.name}: {name}: ECN marks do not count in p: {counts}", stacklevel=4)
     packets = len(sent) if packet_size is None else size / packet_size
     return p, rtt, packets / (last - first), float(len(sent))
+
+
+def _missing_packets(sent: Iterable[tuple[str, float]]) -> str | None:
+    """Return what says that ``packet_sent`` lacks packets, by gaps of their numbers; None if few are missing."""
+    numbers: dict[str, list[float]] = {}
+    for space, number in sent:
+        numbers.setdefault(space, []).append(number)
+    packets = sum(max(of_space) - min(of_space) + 1.0 for of_space in numbers.values())
+    missing = packets - sum(map(len, numbers.values()))
+    if missing < max(MIN_MISSING, MISSING_SHARE * packets):
+        return None
+    counts = f"{missing:.0f} of {packets:.0f} packet numbers are not in packet_sent"
+    return f"{counts}, as of a trace with a part of its events: rate is too small, and p uncertain"
 
 
 def _application_limited(events: list[Event], first: float, last: float) -> float:

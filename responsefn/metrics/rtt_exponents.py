@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hopflow.checks import instance, one_number
 from hopflow.units import WithUnit, quantities
-from responsefn.diagnostics import quiet
 from responsefn.inputs import capacity, loss_rate, round_trip
-from responsefn.response import Response
+from responsefn.response import Response, slope_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["UnfairnessExponents", "rtt_unfairness"]
+
+RTT_SPANS = 1.001, 1.05  # numerical
+"""Ratios of round-trip times over which the exponent is computed, and checked."""
 
 
 class UnfairnessExponents(NamedTuple):
@@ -36,7 +41,6 @@ class UnfairnessExponents(NamedTuple):
 
 
 @quantities(rtt="time", bandwidth="rate", p="share")
-@quiet()
 def rtt_unfairness(
     rule: Response,
     p: WithUnit,
@@ -64,6 +68,12 @@ def rtt_unfairness(
     unit_check
         Whether to refuse an ``rtt`` of 5 s or more, and a ``bandwidth`` above 1e7 packets/s.
 
+    Warns
+    -----
+    UserWarning
+        Where a slope over 5 % of ``rtt`` to either side, or over 10 % of ``p``, is another one by more than 0.1, as
+        where windows of whole packets make the rate jump.
+
     Examples
     --------
     >>> from responsefn import CUBIC, HSTCP, AIMD, Scalable
@@ -79,11 +89,11 @@ def rtt_unfairness(
     p = one_number("p", loss_rate(p))
     rtt = one_number("rtt", round_trip(rtt, unit_check))
     bandwidth = bandwidth if bandwidth is None else capacity(bandwidth, unit_check)
-    ratio = 1.001
-    rates = [
-        float(rule.rate(p, shifted_rtt, bandwidth, unit_check=False)) for shifted_rtt in (rtt / ratio, rtt * ratio)
-    ]
-    rtt_elasticity = float(np.log(rates[1] / rates[0]) / (2.0 * np.log(ratio)))
+
+    def rates(at: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.array([float(rule.rate(p, float(shifted_rtt), bandwidth, unit_check=False)) for shifted_rtt in at])
+
+    rtt_elasticity = float(slope_of(rule, rates, "rtt", np.array([rtt]), RTT_SPANS)[0])
     p_elasticity = float(rule.elasticity(p, rtt, bandwidth, unit_check=False))
     denominator = 1.0 + p_elasticity
     return UnfairnessExponents(-rtt_elasticity, -rtt_elasticity / denominator if denominator > 1e-9 else np.inf)

@@ -22,14 +22,21 @@ PARTS = 8  # blocks of ACKs per round trip
 
 
 def _round(rule: WindowRule, s: Any, now: float, rtt: float) -> Any:
-    """Return the state after a round trip without loss, in blocks of an eighth of a window."""
+    """Return the state after a round trip without loss, in blocks of an eighth of a window.
+
+    Counters and estimates are extrapolated from the second ACK on: the first after a loss resets them.
+    """
     for part in range(PARTS):
+        event = Event(now + part * rtt / PARTS, rtt)
         k = max(1.0, s.cwnd / PARTS)
-        new = rule.on_ack(s, rule.params, Event(now + part * rtt / PARTS, rtt))
+        first = part == 0
+        if first:
+            s = rule.on_ack(s, rule.params, event)._replace(cwnd=s.cwnd)
+        new = rule.on_ack(s, rule.params, event)
         changes = {
             name: getattr(new, name)
             if name in rule.assigned
-            else getattr(s, name) + k * (getattr(new, name) - getattr(s, name))
+            else getattr(s, name) + (k - (first and name != "cwnd")) * (getattr(new, name) - getattr(s, name))
             for name in s._fields
             if getattr(new, name) != getattr(s, name)
         }
@@ -139,10 +146,11 @@ def aggressiveness(
     window = one_number("window", window, above=1.0)
     largest = 0.0
     if isinstance(rule, WindowRule):
-        s = rule.on_loss(_steady(rule, window, rtt, bandwidth), rule.params, Event(0.0, rtt))
+        fluid: WindowRule = rule.in_fluid()
+        s = fluid.on_loss(_steady(fluid, window, rtt, bandwidth), fluid.params, Event(0.0, rtt))
         for n in range(40):
             before = s.cwnd
-            s = _round(rule, s, n * rtt, rtt)
+            s = _round(fluid, s, n * rtt, rtt)
             largest = max(largest, s.cwnd - before)
         return float(largest)
     history, rate = _steady_history(_tfrc(rule), window / rtt, rtt)
@@ -213,6 +221,7 @@ def convergence_time(
     7.5
     """
     instance("rule", rule, WindowRule, "a window rule, such as Reno()")
+    rule = rule.in_fluid()
     rtt = one_number("rtt", round_trip(rtt, unit_check))
     bandwidth = capacity(bandwidth, unit_check)
     pipe = bandwidth * rtt

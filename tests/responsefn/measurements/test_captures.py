@@ -344,6 +344,34 @@ def test_captures_near_the_receiver_are_named_without_a_handshake(
     )
 
 
+@pytest.mark.parametrize(
+    ("missing", "repaired", "share"),
+    [((), (), None), ((5, 9), (), "10%"), ((5, 9), (5, 9), None), ((5, 9), (9,), "5%"), ((COUNT - 1,), (), "5%")],
+)
+def test_captures_that_dropped_packets_are_named(
+    missing: tuple[int, ...], repaired: tuple[int, ...], share: str | None
+) -> None:
+    """By acknowledged bytes that are not in the file; not those that were sent again later, nor the number of a FIN.
+
+    Half of the segments were missing, the rate was half of the right one, and there was not a word.
+    """
+    numbers = {1000 + n * MSS: n for n in range(COUNT)}
+    packets = []
+    for time, packet in transfer_of(ipv4):
+        if len(packet) < MSS or (n := numbers[int.from_bytes(packet[24:28])]) not in missing:
+            packets.append((time, packet))
+        elif n in repaired:
+            packets.append((time + 0.3, packet))
+    packets.append((1.0 + 0.1 * COUNT, ipv4(segment(1000 + COUNT * MSS, 1, 0, 17))))
+    packets.append((1.04 + 0.1 * COUNT, ipv4(segment(1, 1001 + COUNT * MSS, 0))))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _samples(pcap(sorted(packets, key=lambda one: one[0])), least_packets=10)
+    named = [str(warning.message) for warning in caught if "acknowledged bytes" in str(warning.message)]
+    expected = f"> 10.0.0.2:80 ({share}): the file lacks this part of the acknowledged bytes, as of a capture that"
+    assert [expected in text for text in named] == [True] * (share is not None)
+
+
 def test_the_longest_connection_of_a_capture_without_samples_is_named() -> None:
     packets = transfer_of(ipv4)
     for content, text in (

@@ -151,10 +151,15 @@ def test_ss_names_connections_with_marks() -> None:
     ("bytes_acked:990000 busy:1980ms", "(1000 packets/s; mean 500): the rate is that of the latest ACKs"),
     ("bytes_acked:990000 busy:496ms", None),
     ("bytes_acked:990000 busy:1979ms", None),
+    ("bytes_sent:100000 bytes_acked:99000 busy:990ms", None),
+    ("bytes_sent:100000 bytes_acked:99000 busy:495ms", "(1000 packets/s; mean 2000): the rate is that of the latest ACKs"),
+    ("bytes_sent:500000 bytes_retrans:20001", "(20001; 10 in retrans; p by bytes 0.04): bytes_retrans is more"),
     *((fields, None) for fields in ("bytes_acked:990000", "busy:9ms", "bytes_acked:0 busy:9ms", "bytes_acked:9 busy:0ms")),
 ])  # fmt: skip
 def test_ss_names_rates_and_retransmissions_of_other_causes(fields: str, message: str | None) -> None:
-    """The window, which the receiver or the host sets, limits the rate; a duplicate (DSACK) was no loss. Ten of 1,000 are sent again."""
+    """The window, which the receiver or the host sets, limits the rate; a duplicate (DSACK) was no loss. Ten of 1,000 are sent again.
+
+    A mean in packets of the MSS was a tenth of the right one where segments have a tenth of it."""
     text = f"ESTAB 0 0 10.0.0.1:22 10.0.0.2:4\n\t {FIELDS} delivery_rate 8Mbps {fields}\n"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -170,6 +175,8 @@ def test_ss_names_rates_and_retransmissions_of_other_causes(fields: str, message
         "sndbuf_limited:x(1%)",
         "dsack_dups:-1",
         "bytes_retrans:x",
+        "bytes_sent:9 bytes_retrans:10",
+        "bytes_sent:-1",
         "bytes_acked:-1",
         "bytes_acked:1 busy:9",
         "bytes_acked:1 busy:x",
@@ -274,7 +281,7 @@ def test_lines_of_ss_from_other_programs(text: str, p: float, rtt: float, rate: 
         "source: 192.0.2.35:443 > 203.0.113.20:50123 (4; 3 in retrans; p without them 0"
     ] * (text == AGENT) + ["source: 192.0.2.35:443 > 203.0.113.20:50123 (80000; 3 in retrans; p by bytes 0.04002"] * (
         text == AGENT
-    ) + ["source: 192.0.2.4:33096 > 192.0.2.3:9527 (7812 packets/s; mean 4.218e+04"] * (text == LOSSY)
+    ) + ["source: 192.0.2.4:33096 > 192.0.2.3:9527 (7812 packets/s; mean 4.219e+04"] * (text == LOSSY)
     np.testing.assert_allclose((found.p, found.rtt, found.rate, found.packets), [[p], [rtt], [rate], [packets]])
 
 

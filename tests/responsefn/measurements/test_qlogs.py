@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -396,6 +397,25 @@ def test_rates_of_bursts_are_named(gap: float, is_named: bool) -> None:
     )
     assert [span in str(warning.message) for warning in caught] == [True] * is_named
     assert all(warning.filename == __file__ for warning in caught)
+
+
+@pytest.mark.parametrize(
+    ("kept", "missing"),
+    [(range(200), None), (range(100, 300), None), (range(0, 400, 2), "199 of 399"), ([*range(196), 200], None)],
+)
+def test_traces_with_a_part_of_their_packets_are_named(kept: Iterable[int], missing: str | None) -> None:
+    """By gaps of packet numbers; senders skip a few themselves. A trace of each 10th packet had a tenth of the rate."""
+    sent = [
+        event("quic:packet_sent", 5.0 * n, {"header": {"packet_type": "1RTT", "packet_number": number}})
+        for n, number in enumerate(kept)
+    ]
+    metrics = event("quic:recovery_metrics_updated", 900.0, {"smoothed_rtt": 50.0})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_qlog(written([*sent, metrics]))
+    expected = f"{missing} packet numbers are not in packet_sent, as of a trace with a part of its events"
+    named = [str(warning.message) for warning in caught if "packet numbers" in str(warning.message)]
+    assert [expected in text for text in named] == [True] * (missing is not None)
 
 
 def test_numbers_of_received_packets_are_checked() -> None:

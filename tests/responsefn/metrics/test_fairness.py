@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from responsefn import (
     BIC,
     CTCP,
     CUBIC,
+    HTCP,
     PFTK,
     TFRC,
     Fusion,
@@ -27,6 +29,7 @@ from responsefn import (
     rtt_unfairness,
     smoothness,
 )
+from responsefn.linux import LinuxCUBIC, LinuxHybla, LinuxVeno
 
 # Smoothness, fairness, friendliness and matched pairs.
 
@@ -105,6 +108,13 @@ def test_convergence():
     assert convergence_time(Reno(), 0.1, 1000.0, share=0.52) == 0.0
 
 
+def test_counters_that_a_loss_resets_are_not_extrapolated():
+    # ACK by ACK: 3.0 packets per round trip, 21.0 at 0.3 s; these were 10.4 and, at a window of 1000, 150 instead of 2.
+    assert aggressiveness(LinuxCUBIC()) == pytest.approx(3.0, rel=0.15)
+    assert aggressiveness(LinuxCUBIC(), 0.3) == pytest.approx(21.0, rel=0.01)
+    assert aggressiveness(LinuxCUBIC(), 0.02, 1000.0) < 3.1
+
+
 def test_a_window_just_above_one_packet_has_a_responsiveness():
     assert responsiveness(TFRC(), 0.1, 1.02) == 3
     with pytest.raises(ValueError, match=r"^window = 1"):
@@ -121,3 +131,35 @@ def test_exponents_are_slopes_at_the_round_trip_time(rule):
     assert exponents.same_loss_rate == pytest.approx(slope, rel=1e-4)
     elasticity = float(rule.elasticity(1e-3, 0.1))
     assert exponents.synchronized == pytest.approx(slope / (1.0 + elasticity), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("slope", "message"),
+    [
+        (
+            lambda: rtt_unfairness(LinuxHybla(), 1e-3, 0.05),
+            "jumps or bends with rtt: the slope at rtt = 0.05 is 31.3 over 0.1 % and",
+        ),
+        (
+            lambda: LinuxCUBIC().elasticity([1e-3], 0.05),
+            "jumps or bends with p: the slope at p = 0.001 is -1.28 over 1 % and -0.371",
+        ),
+        (
+            lambda: rtt_unfairness(LinuxVeno(), 1e-3, 0.1),
+            "jumps or bends with p: the slope at p = 0.001 is -0.804 over 1 % and",
+        ),
+        (lambda: rtt_unfairness(LinuxVeno(), 1e-2, 0.1), "jumps or bends with p"),
+        (lambda: rtt_unfairness(CUBIC(), 1e-3, 0.1), None),
+        (lambda: HTCP().elasticity([1e-4, 1e-3], 0.1), None),
+    ],
+    ids=["exponent of Hybla", "elasticity of CUBIC", "exponent of Veno", "large p", "closed form", "numerical cycle"],
+)
+def test_slopes_of_rates_that_jump_are_named(slope, message: str | None) -> None:
+    """Hybla's growth is by eighths of 25 ms: just at 50 ms its exponent was -31, without a word."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        slope()
+    named = [str(warning.message) for warning in caught if "jumps or bends with" in str(warning.message)]
+    assert (message or "") in " ".join(named)
+    assert bool(named) == bool(message)
+    assert all(warning.filename == __file__ for warning in caught)
