@@ -125,6 +125,9 @@ def _regular_arrivals(rate: float, length: float) -> Replay:
 
 BEYOND_32_BITS = Path(rate=100_000.0, rtt=0.02, buffer=2000, duration=30.0)
 """Delivers 2^32 bytes in packets of 1500 bytes."""
+FAST = Path(rate=1_600_000.0, rtt=0.002, buffer=6400, duration=0.15)
+"""More than 2^31 bytes/s in packets of 1500 bytes, and in STARTUP a pacing rate of more than 2^32. A clock in ns / 1024
+per byte has such rates within 0.7 %."""
 PLAIN, DISTANT = Path(), Path(rtt=0.1, buffer=400, duration=12.0)
 FALLING = replace(DISTANT, elements=(DelayTrace(LINK, (0.0, 3.0), (1e-3, 0.0)),))
 """The minimum delay falls by 1 % in CRUISE, so that PROBE_RTT is not due in the observed DOWN."""
@@ -231,5 +234,7 @@ FURTHER_CASES: tuple[Case, ...] = (
          source="draft-ietf-ccwg-bbr, Sect. 5.6.1, 5.6.4.2 (UpdateMaxInflight) and 5.6.4.6 (SetCwnd)"),
     Case("Round trips between probes for bandwidth", _on_path(PLAIN), bbr_state_checks.probe_rounds,
          source="draft-ietf-ccwg-bbr, Sect. 5.3.3.8 (IsRenoCoexistenceProbeTime)"),
+    Case("Pacing beyond 2^31 and 2^32 bytes/s", lambda rule, _: _shared_run(rule, FAST, 0),
+         bbr_state_checks.fast_pacing, source="draft-ietf-ccwg-bbr, Sect. 5.6.1 and 5.6.2 (SetPacingRate)"),
 )  # fmt: skip
 """Cases beside the appendix: an empty path, the draft's table of states, and a long run, which is one for all seeds."""

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.sharing.bbr_checks import Check, about, holds
+from dfcmodel.sharing.bbr_checks import BANDWIDTH_TOLERANCE, Check, about, holds
 from dfcmodel.sharing.bbr_observations import MODES, SAMPLES_PER_ROUND_TRIP, Observation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "fast_pacing",
     "pacing_gains",
     "probe_interval",
     "probe_rounds",
@@ -63,12 +64,24 @@ def startup_pacing(run: Observation) -> list[Check]:
 
 def pacing_gains(run: Observation) -> list[Check]:
     """Return the checks that in each other state the pacing rate is its gain times the bandwidth, less 1 %."""
-    checks = []
-    for mode, gain in PACING_GAINS.items():
-        ratios = [_pacing_over_bandwidth(run, n) for n in np.flatnonzero(_in(run, mode)).tolist()]
-        value = float(np.median(ratios)) if ratios else math.nan
-        checks.append(about(f"pacing over bandwidth in {mode}", value, gain, GAIN_TOLERANCE))
-    return checks
+    return [_pacing_gain(run, mode) for mode in PACING_GAINS]
+
+
+def fast_pacing(run: Observation) -> list[Check]:
+    """Return the checks that bandwidth and pacing rates are those of a path of more than 2^31 bytes/s."""
+    bandwidth = float(run.max_bw[run.spell("STARTUP")[1]])
+    return [
+        about("BBR.max_bw after STARTUP, packets/s,", bandwidth, run.path.rate, BANDWIDTH_TOLERANCE),
+        *startup_pacing(run),
+        *(_pacing_gain(run, mode) for mode in ("DRAIN", "CRUISE")),
+    ]
+
+
+def _pacing_gain(run: Observation, mode: str) -> Check:
+    """Return the check that the median of the pacing rate in a state is its gain times the bandwidth, less 1 %."""
+    ratios = [_pacing_over_bandwidth(run, n) for n in np.flatnonzero(_in(run, mode)).tolist()]
+    value = float(np.median(ratios)) if ratios else math.nan
+    return about(f"pacing over bandwidth in {mode}", value, PACING_GAINS[mode], GAIN_TOLERANCE)
 
 
 def window_gains(run: Observation) -> list[Check]:

@@ -102,11 +102,17 @@ class Connection(ABC):
         self._check_window()
         self._acks = 0
         self._on_loss()
+        self._end_recovery()
 
-    def time_out(self) -> None:
-        """Report an expired retransmission timer to the rule; time does not advance."""
+    def time_out(self, *, in_recovery: bool = False) -> None:
+        """Report an expired retransmission timer to the rule; time does not advance.
+
+        With ``in_recovery`` a loss comes before it, whose recovery the timeout ends.
+        """
         self._check_window()
         self._acks = 0
+        if in_recovery:
+            self._on_loss()
         self._on_timeout()
 
     def _check_window(self) -> None:
@@ -126,6 +132,9 @@ class Connection(ABC):
     @abstractmethod
     def _on_loss(self) -> None:
         """Report a loss to the rule."""
+
+    def _end_recovery(self) -> None:  # noqa: B027
+        """End the recovery that a loss has started; a rule that is told nothing of recoveries needs no call."""
 
     @abstractmethod
     def _on_timeout(self) -> None:
