@@ -219,7 +219,7 @@ FURTHER_CASES: tuple[Case, ...] = (
     Case("Bounds of the window", _on_path(SHALLOW), bbr_state_checks.volume_caps,
          source="draft-ietf-ccwg-bbr, Sect. 5.5.10.2 (InflightAtLoss), 5.6.1 and 5.6.4.7 (BoundCwndForModel)"),
     Case("Short-term bounds and probes for bandwidth", _on_path(SHALLOW), bbr_state_checks.short_term_bounds,
-         source="draft-ietf-ccwg-bbr, Sect. 5.3.3 and 5.5.10.3 (IsProbingBW, ResetShortTermModel)"),
+         source="draft-ietf-ccwg-bbr, Sect. 5.3.3, 5.3.4.4 and 5.5.10.3 (IsProbingBW, ResetShortTermModel)"),
     Case("Time between probes for bandwidth", _on_path(DISTANT), bbr_state_checks.probe_interval,
          source="draft-ietf-ccwg-bbr, Sect. 5.3.3.8.3 (PickProbeWait)"),
     Case("Round trips beyond 2^31 and 2^32 bytes", lambda rule, _: _shared_run(rule, BEYOND_32_BITS, 0),
@@ -236,5 +236,9 @@ FURTHER_CASES: tuple[Case, ...] = (
          source="draft-ietf-ccwg-bbr, Sect. 5.3.3.8 (IsRenoCoexistenceProbeTime)"),
     Case("Pacing beyond 2^31 and 2^32 bytes/s", lambda rule, _: _shared_run(rule, FAST, 0),
          bbr_state_checks.fast_pacing, source="draft-ietf-ccwg-bbr, Sect. 5.6.1 and 5.6.2 (SetPacingRate)"),
+    Case("Growth of inflight_longterm in a probe",
+         _with_rate_step(Path(rate=5000.0, rtt=0.04, buffer=15, duration=10.0), (500.0, 5000.0)),
+         bbr_state_checks.longterm_growth,
+         source="draft-ietf-ccwg-bbr, Sect. 5.3.3.5 and 5.3.3.9 (RaiseInflightLongtermSlope)"),
 )  # fmt: skip
 """Cases beside the appendix: an empty path, the draft's table of states, and a long run, which is one for all seeds."""

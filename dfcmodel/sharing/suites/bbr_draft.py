@@ -53,4 +53,4 @@ BBR_DRAFT: Suite = Suite(
         for number, case in enumerate((*CASES, *FURTHER_CASES), 1)
     ),
 )  # fmt: skip
-"""The 22 cases of the appendix, an empty path as case 23, and the table of states and the like as cases 24 to 35."""
+"""The 22 cases of the appendix, an empty path as case 23, and the table of states and the like as cases 24 to 36."""

@@ -128,6 +128,11 @@ MISTAKES = (
     Mistake("bbr.c", "pacing rate in an int32_t of bytes per second",
             (("  if (paced > 0.0 && (s->full", "  paced = (int32_t)(int64_t)(paced * 1500.0) / 1500.0;\n  if (paced > 0.0 && (s->full"),),
             "bbr-draft/35"),
+    Mistake("bbr.c", "short-term bounds stay after ProbeRTT",
+            (("  s->bw_shortterm = INFINITY;\n  s->inflight_shortterm = INFINITY;\n  s->mode = STARTUP;\n", "  s->mode = STARTUP;\n"),),
+            "bbr-draft/27"),
+    Mistake("bbr.c", "slope of the next round trip in a probe", (("pow(2.0, s->bw_probe_up_rounds)", "pow(2.0, s->bw_probe_up_rounds + 1.0)"),),
+            "bbr-draft/36"),
     Mistake("bbr.c", "no recovery at a timeout", (("  s->recovering = 1.0;\n  control->window", "  control->window"),), "bbr-draft/30"),
 )  # fmt: skip
 OVERFLOW = Mistake(
