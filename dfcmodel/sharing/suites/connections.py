@@ -27,6 +27,7 @@ __all__ = [
     "loss_window",
     "observe_consecutive_losses",
     "observe_limited_growth",
+    "observe_losses_in_recovery",
     "observe_minimum_threshold",
     "observe_pacing",
     "observe_small_windows",
@@ -51,7 +52,7 @@ LIMITED_FLIGHT, LIMITED_ROUND_TRIPS = 10.0, 10
 """Packets in flight for which an application has data, as many as a connection may begin with; round trips of it."""
 MAX_LIMITED_GROWTH = 2.0
 """Largest window over the most packets that were in flight, in slow start (draft-ietf-ccwg-ratelimited-increase)."""
-ACKS_AFTER_TIMEOUT = 12
+ACKS_AFTER_TIMEOUT, LOSSES_IN_RECOVERY = 12, 3
 COMMON_PACKET = 1500
 """Bytes of a packet to which a rule that counts packets may convert them by a constant of its own."""
 
@@ -95,7 +96,7 @@ def lose_at(connection: Connection, window: float) -> tuple[float, float]:
     return before, connection.window
 
 
-def loss_window(rule: WindowRule) -> float:
+def loss_window(rule: object) -> float:
     """Return the largest window after a timeout, packets: TCP's is one (RFC 5681, Sect. 3.1).
 
     QUIC's is its smallest window, of two packets (RFC 9002, Sect. 7.6.2); a library for QUIC declares that its window
@@ -104,6 +105,16 @@ def loss_window(rule: WindowRule) -> float:
     if isinstance(rule, NativeRule):
         return MIN_WINDOW if rule.loaded.limits_flight else 1.0
     return 1.0 if isinstance(rule, WindowRule) else MIN_WINDOW
+
+
+def observe_losses_in_recovery(rule: WindowRule) -> Iterator[Observation]:
+    """Yield the ratio of the window after three losses in a recovery to that before: it is lowered once."""
+    connection = connect(rule)
+    slow_start_to(connection, WINDOW_AT_LOSS)
+    before = connection.window
+    connection.report_loss(packets=LOSSES_IN_RECOVERY)
+    event = f"{LOSSES_IN_RECOVERY} losses in a recovery at a window of {before:.0f} packets"
+    yield Observation(event, DECREASES[rule.claims], connection.window / before)
 
 
 def observe_timeout_in_recovery(rule: WindowRule) -> Iterator[Observation]:

@@ -188,6 +188,12 @@ class NativeConnection(Connection):
         self._unrepaired = self._unsent + self._last - self._first - 1
         self._report(acked=0, lost=1, flags=STARTS_RECOVERY | IN_RECOVERY | self._window_flag(), growth=0)
 
+    def _lose_in_recovery(self) -> None:
+        """Lose the oldest packet in flight, which was sent before the recovery."""
+        if self._last > self._first:
+            self._unsent += 1
+            self._report(acked=0, lost=1, flags=IN_RECOVERY, growth=0)
+
     def _end_recovery(self) -> None:
         """Acknowledge all packets in flight in recovery, then the lost ones, and send what the window allows."""
         if self._last > self._first:
