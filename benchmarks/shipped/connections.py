@@ -185,6 +185,10 @@ class WholeConnection(Connection):
         self._begin()
         self._step_to("loss", dropped)
 
+    def _lose_in_recovery(self) -> None:
+        """Refuse a further loss in a recovery."""
+        raise NotJudged("one datagram is dropped at a time")
+
     def _on_timeout(self) -> None:
         """Drop all datagrams for some time, from the next one on, and step to the persistent congestion."""
         first, end = max(self._first, self._row.packet + 1), self.now + OUTAGE * self.rtt + 1.0

@@ -125,6 +125,9 @@ def _regular_arrivals(rate: float, length: float) -> Replay:
 
 BEYOND_32_BITS = Path(rate=100_000.0, rtt=0.02, buffer=2000, duration=30.0)
 """Delivers 2^32 bytes in packets of 1500 bytes."""
+FAST = Path(rate=1_600_000.0, rtt=0.002, buffer=6400, duration=0.15)
+"""More than 2^31 bytes/s in packets of 1500 bytes, and in STARTUP a pacing rate of more than 2^32. A clock in ns / 1024
+per byte has such rates within 0.7 %."""
 PLAIN, DISTANT = Path(), Path(rtt=0.1, buffer=400, duration=12.0)
 FALLING = replace(DISTANT, elements=(DelayTrace(LINK, (0.0, 3.0), (1e-3, 0.0)),))
 """The minimum delay falls by 1 % in CRUISE, so that PROBE_RTT is not due in the observed DOWN."""
@@ -216,7 +219,7 @@ FURTHER_CASES: tuple[Case, ...] = (
     Case("Bounds of the window", _on_path(SHALLOW), bbr_state_checks.volume_caps,
          source="draft-ietf-ccwg-bbr, Sect. 5.5.10.2 (InflightAtLoss), 5.6.1 and 5.6.4.7 (BoundCwndForModel)"),
     Case("Short-term bounds and probes for bandwidth", _on_path(SHALLOW), bbr_state_checks.short_term_bounds,
-         source="draft-ietf-ccwg-bbr, Sect. 5.3.3 and 5.5.10.3 (IsProbingBW, ResetShortTermModel)"),
+         source="draft-ietf-ccwg-bbr, Sect. 5.3.3, 5.3.4.4 and 5.5.10.3 (IsProbingBW, ResetShortTermModel)"),
     Case("Time between probes for bandwidth", _on_path(DISTANT), bbr_state_checks.probe_interval,
          source="draft-ietf-ccwg-bbr, Sect. 5.3.3.8.3 (PickProbeWait)"),
     Case("Round trips beyond 2^31 and 2^32 bytes", lambda rule, _: _shared_run(rule, BEYOND_32_BITS, 0),
@@ -231,5 +234,11 @@ FURTHER_CASES: tuple[Case, ...] = (
          source="draft-ietf-ccwg-bbr, Sect. 5.6.1, 5.6.4.2 (UpdateMaxInflight) and 5.6.4.6 (SetCwnd)"),
     Case("Round trips between probes for bandwidth", _on_path(PLAIN), bbr_state_checks.probe_rounds,
          source="draft-ietf-ccwg-bbr, Sect. 5.3.3.8 (IsRenoCoexistenceProbeTime)"),
+    Case("Pacing beyond 2^31 and 2^32 bytes/s", lambda rule, _: _shared_run(rule, FAST, 0),
+         bbr_state_checks.fast_pacing, source="draft-ietf-ccwg-bbr, Sect. 5.6.1 and 5.6.2 (SetPacingRate)"),
+    Case("Growth of inflight_longterm in a probe",
+         _with_rate_step(Path(rate=5000.0, rtt=0.04, buffer=15, duration=10.0), (500.0, 5000.0)),
+         bbr_state_checks.longterm_growth,
+         source="draft-ietf-ccwg-bbr, Sect. 5.3.3.5 and 5.3.3.9 (RaiseInflightLongtermSlope)"),
 )  # fmt: skip
 """Cases beside the appendix: an empty path, the draft's table of states, and a long run, which is one for all seeds."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.sharing.bbr_checks import Check, about, holds
+from dfcmodel.sharing.bbr_checks import BANDWIDTH_TOLERANCE, Check, about, holds
 from dfcmodel.sharing.bbr_observations import MODES, SAMPLES_PER_ROUND_TRIP, Observation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "fast_pacing",
+    "longterm_growth",
     "pacing_gains",
     "probe_interval",
     "probe_rounds",
@@ -48,6 +51,9 @@ ROUND_TRIPS = 10
 """Round trips of the path in which those of BBR are counted: own choice, with a full buffer one takes two of these."""
 RESTORED = 0.9
 """Smallest part of the saved window once it is restored: own choice, since the bandwidth has changed a little."""
+LONGTERM_GROWTH, LONGTERM_STEPS = 1.1, 2.0
+"""Largest growth of inflight_longterm over that of the draft, and packets beyond it: a sample is a tenth of a round
+trip; an increase, and one that was nearly due when the slope rose."""
 PROBE_WAIT = 3.0
 """Largest time from the beginning of DOWN to a probe, s (Sect. 5.3.3.8.3)."""
 
@@ -63,12 +69,24 @@ def startup_pacing(run: Observation) -> list[Check]:
 
 def pacing_gains(run: Observation) -> list[Check]:
     """Return the checks that in each other state the pacing rate is its gain times the bandwidth, less 1 %."""
-    checks = []
-    for mode, gain in PACING_GAINS.items():
-        ratios = [_pacing_over_bandwidth(run, n) for n in np.flatnonzero(_in(run, mode)).tolist()]
-        value = float(np.median(ratios)) if ratios else math.nan
-        checks.append(about(f"pacing over bandwidth in {mode}", value, gain, GAIN_TOLERANCE))
-    return checks
+    return [_pacing_gain(run, mode) for mode in PACING_GAINS]
+
+
+def fast_pacing(run: Observation) -> list[Check]:
+    """Return the checks that bandwidth and pacing rates are those of a path of more than 2^31 bytes/s."""
+    bandwidth = float(run.max_bw[run.spell("STARTUP")[1]])
+    return [
+        about("BBR.max_bw after STARTUP, packets/s,", bandwidth, run.path.rate, BANDWIDTH_TOLERANCE),
+        *startup_pacing(run),
+        *(_pacing_gain(run, mode) for mode in ("DRAIN", "CRUISE")),
+    ]
+
+
+def _pacing_gain(run: Observation, mode: str) -> Check:
+    """Return the check that the median of the pacing rate in a state is its gain times the bandwidth, less 1 %."""
+    ratios = [_pacing_over_bandwidth(run, n) for n in np.flatnonzero(_in(run, mode)).tolist()]
+    value = float(np.median(ratios)) if ratios else math.nan
+    return about(f"pacing over bandwidth in {mode}", value, PACING_GAINS[mode], GAIN_TOLERANCE)
 
 
 def window_gains(run: Observation) -> list[Check]:
@@ -114,7 +132,10 @@ def volume_caps(run: Observation) -> list[Check]:
 
 
 def short_term_bounds(run: Observation) -> list[Check]:
-    """Return the checks that losses lower short-term bounds, but not while BBR probes for bandwidth."""
+    """Return the checks that losses lower short-term bounds, but not while BBR probes for bandwidth.
+
+    A probe and the end of PROBE_RTT reset them.
+    """
     finite = np.isfinite(run.bw_shortterm) | np.isfinite(run.inflight_shortterm)
     checks = [
         holds("losses in STARTUP", run.lost[run.spell("STARTUP")[1] - 1] > 0.0),
@@ -123,7 +144,30 @@ def short_term_bounds(run: Observation) -> list[Check]:
     for mode in ("STARTUP", "REFILL", "UP"):
         number = int((finite & _in(run, mode)).sum())
         checks.append(holds(f"infinite in {mode}", not number, f"finite in {number} samples" if number else ""))
-    return checks
+    lasting = [end for _, end in run.spells("PROBE_RTT") if end < len(finite) and finite[end]]
+    text = f"finite at {run.time[lasting[0]]:.2f} s" if lasting else ""
+    return [*checks, holds("infinite after PROBE_RTT", not lasting, text)]
+
+
+def longterm_growth(run: Observation) -> list[Check]:
+    """Return the checks that in UP inflight_longterm grows by 1, 2, 4, ... packets per window, by the rounds of UP."""
+    most, excess, text = 0.0, 0.0, ""
+    for begin, end in run.spells("UP"):
+        bound, rounds = run.inflight_longterm[begin:end], run.bw_probe_up_rounds[begin:end]
+        if not np.isfinite(bound).all():
+            continue
+        most = max(most, float(bound[-1] / bound[0]))
+        edges = [0, *(np.flatnonzero(np.diff(rounds)) + 1).tolist(), len(rounds) - 1]
+        for first, last in pairwise(edges):
+            windows = (run.delivered[begin + last] - run.delivered[begin + first]) / run.cwnd[begin + first]
+            growth, expected = float(bound[last] - bound[first]), float(2.0 ** (rounds[first] - 1.0) * windows)
+            if growth - LONGTERM_GROWTH * expected - LONGTERM_STEPS > excess:
+                excess = growth - LONGTERM_GROWTH * expected - LONGTERM_STEPS
+                text = f"by {growth:.0f} for {expected:.0f} packets from {run.time[begin + first]:.2f} s on"
+    return [
+        holds("inflight_longterm doubles in some UP", most >= 2.0, f"{most:.1f} times"),
+        holds("it grows no faster than the draft says", excess == 0.0, text),
+    ]
 
 
 def short_term_decreases(run: Observation) -> list[Check]:

@@ -41,7 +41,7 @@ def _observe(number: int, case: Case, rule: Any) -> Iterator[Observation]:
 
 
 BBR_DRAFT: Suite = Suite(
-    "bbr-draft", 3, "draft-ietf-ccwg-bbr, appendix BBR Example Test Cases, 3 August 2026", ("bbr-draft",),
+    "bbr-draft", 4, "draft-ietf-ccwg-bbr, appendix BBR Example Test Cases, 3 August 2026", ("bbr-draft",),
     tuple(
         SuiteCase(
             str(number), "checks of the draft's variables", "", case.title, "=", Tolerance(),
@@ -53,4 +53,4 @@ BBR_DRAFT: Suite = Suite(
         for number, case in enumerate((*CASES, *FURTHER_CASES), 1)
     ),
 )  # fmt: skip
-"""The 22 cases of the appendix, an empty path as case 23, and the table of states and the like as cases 24 to 34."""
+"""The 22 cases of the appendix, an empty path as case 23, and the table of states and the like as cases 24 to 36."""

@@ -11,11 +11,10 @@ from dfcmodel.sharing.suites.cases import NotJudged, Observation
 from dfcmodel.sharing.suites.cubic_reference import BETA
 from dfcmodel.sharing.suites.fed_connections import Connection, PythonConnection
 from dfcmodel.sharing.suites.native_connections import NativeConnection
+from responsefn import WindowRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from responsefn import WindowRule
 
 __all__ = [
     "COMMON_PACKET",
@@ -25,10 +24,14 @@ __all__ = [
     "connect",
     "lose_a_large_window",
     "lose_at",
+    "loss_window",
     "observe_consecutive_losses",
+    "observe_limited_growth",
+    "observe_losses_in_recovery",
     "observe_minimum_threshold",
     "observe_pacing",
     "observe_small_windows",
+    "observe_timeout_in_recovery",
     "slow_start_to",
 ]
 
@@ -45,6 +48,11 @@ MIN_WINDOW = 2.0
 Sect. 7.2)."""
 LOSSES_TO_MINIMUM = 10
 """Losses in a row through which a window of 40 packets falls to two by each of `DECREASES`."""
+LIMITED_FLIGHT, LIMITED_ROUND_TRIPS = 10.0, 10
+"""Packets in flight for which an application has data, as many as a connection may begin with; round trips of it."""
+MAX_LIMITED_GROWTH = 2.0
+"""Largest window over the most packets that were in flight, in slow start (draft-ietf-ccwg-ratelimited-increase)."""
+ACKS_AFTER_TIMEOUT, LOSSES_IN_RECOVERY = 12, 3
 COMMON_PACKET = 1500
 """Bytes of a packet to which a rule that counts packets may convert them by a constant of its own."""
 
@@ -86,6 +94,63 @@ def lose_at(connection: Connection, window: float) -> tuple[float, float]:
     before = connection.window
     connection.report_loss()
     return before, connection.window
+
+
+def loss_window(rule: object) -> float:
+    """Return the largest window after a timeout, packets: TCP's is one (RFC 5681, Sect. 3.1).
+
+    QUIC's is its smallest window, of two packets (RFC 9002, Sect. 7.6.2); a library for QUIC declares that its window
+    limits packets in flight. A rule of another kind is a stack of its own.
+    """
+    if isinstance(rule, NativeRule):
+        return MIN_WINDOW if rule.loaded.limits_flight else 1.0
+    return 1.0 if isinstance(rule, WindowRule) else MIN_WINDOW
+
+
+def observe_losses_in_recovery(rule: WindowRule) -> Iterator[Observation]:
+    """Yield the ratio of the window after three losses in a recovery to that before: it is lowered once."""
+    connection = connect(rule)
+    slow_start_to(connection, WINDOW_AT_LOSS)
+    before = connection.window
+    connection.report_loss(packets=LOSSES_IN_RECOVERY)
+    event = f"{LOSSES_IN_RECOVERY} losses in a recovery at a window of {before:.0f} packets"
+    yield Observation(event, DECREASES[rule.claims], connection.window / before)
+
+
+def observe_timeout_in_recovery(rule: WindowRule) -> Iterator[Observation]:
+    """Yield the growth per ACK, packets, after a timeout in a recovery, which ends it (RFC 6582, Sect. 3.2, step 4)."""
+    connection = connect(rule)
+    slow_start_to(connection, WINDOW_AT_LOSS)
+    connection.time_out(in_recovery=True)
+    for number in range(1, ACKS_AFTER_TIMEOUT + 1):
+        window = connection.window
+        connection.ack()
+        yield Observation(f"ACK {number} after a timeout in a recovery", 1.0, connection.window - window)
+
+
+def observe_limited_growth(rule: WindowRule) -> Iterator[Observation]:
+    """Yield the window, packets, in ten round trips with ten packets in flight: in slow start, and after a loss.
+
+    After two round trips, for the packets that were sent while the window was full, it stays, if the rule's source says
+    so. RFC 5681 does not: TCP in slow start has at most twice the packets that were in flight.
+    """
+    stays = rule.claims != "newreno" or loss_window(rule) > 1.0
+    for event in ("slow start", "a loss"):
+        connection = connect(rule)
+        slow_start_to(connection, LIMITED_FLIGHT)
+        if event == "a loss":
+            lose_at(connection, 10.0 * LIMITED_FLIGHT)
+        connection.limit_application(LIMITED_FLIGHT)
+        for _ in range(2):
+            connection.ack_round_trip()
+        largest = connection.window if stays else MAX_LIMITED_GROWTH * LIMITED_FLIGHT
+        for trip in range(1, LIMITED_ROUND_TRIPS + 1):
+            connection.ack_round_trip()
+            yield Observation(
+                f"round trip {trip} with {LIMITED_FLIGHT:g} packets in flight after {event}", largest, connection.window
+            )
+        if not stays:
+            return
 
 
 def observe_consecutive_losses(rule: WindowRule) -> Iterator[Observation]:

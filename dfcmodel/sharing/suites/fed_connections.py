@@ -97,16 +97,27 @@ class Connection(ABC):
             if self._acks == 0:
                 break
 
-    def report_loss(self) -> None:
-        """Report a loss to the rule, which starts a recovery, and end that recovery at once."""
+    def report_loss(self, packets: int = 1) -> None:
+        """Report a loss to the rule, which starts a recovery, and end that recovery at once.
+
+        Each further one of ``packets`` lost packets is reported by a call of its own, within the recovery.
+        """
         self._check_window()
         self._acks = 0
         self._on_loss()
+        for _ in range(packets - 1):
+            self._lose_in_recovery()
+        self._end_recovery()
 
-    def time_out(self) -> None:
-        """Report an expired retransmission timer to the rule; time does not advance."""
+    def time_out(self, *, in_recovery: bool = False) -> None:
+        """Report an expired retransmission timer to the rule; time does not advance.
+
+        With ``in_recovery`` a loss comes before it, whose recovery the timeout ends.
+        """
         self._check_window()
         self._acks = 0
+        if in_recovery:
+            self._on_loss()
         self._on_timeout()
 
     def _check_window(self) -> None:
@@ -126,6 +137,12 @@ class Connection(ABC):
     @abstractmethod
     def _on_loss(self) -> None:
         """Report a loss to the rule."""
+
+    def _lose_in_recovery(self) -> None:  # noqa: B027
+        """Report a further loss in a recovery; a rule that is told of the first one alone needs no call."""
+
+    def _end_recovery(self) -> None:  # noqa: B027
+        """End the recovery that a loss has started; a rule that is told nothing of recoveries needs no call."""
 
     @abstractmethod
     def _on_timeout(self) -> None:

@@ -17,6 +17,7 @@ from dfcmodel.packets.kernel.tcp.native_rules import (
     DEVIATION,
     FUNCTIONS,
     IN_RECOVERY,
+    REPAIRING,
     SMOOTHING,
     STARTS_RECOVERY,
     WINDOW_LIMITED,
@@ -96,7 +97,7 @@ class NativeConnection(Connection):
     The library is called as the packet engine calls it: `on_sent` for each packet as it leaves, then `on_ack` for each
     ACK. Packets leave as soon as the window allows it, by neither rate nor departure time; those of the first window
     are evenly spaced over the round trip before the connection's time 0. At a loss the oldest packet is lost, and one
-    more call acknowledges all others, in recovery.
+    more call acknowledges all others, in recovery. After a timeout as many packets as were lost repair it.
 
     Parameters
     ----------
@@ -120,6 +121,7 @@ class NativeConnection(Connection):
         self._bytes = packet_bytes
         self._clock = 0.0  # of the rule: a round trip ahead of the time of the connection
         self._timers = self._transmissions = self._first = self._last = self._number = 0
+        self._unsent = self._unrepaired = 0  # lost packets to send again; packets from before the last reduction
         self._packets = np.zeros(1024, SENT_PACKET)  # in flight: from ``_first`` to before ``_last``
         self._at = self._packets.ctypes.data
         self._numbers = np.zeros(1, NATIVE_RULE)
@@ -176,19 +178,34 @@ class NativeConnection(Connection):
         """Acknowledge the oldest packets in flight, and send what the window and the application allow."""
         self._advance(self.now + self.rtt)
         flags, growth = (APP_LIMITED, 0) if self.is_limited else (self._window_flag(), packets)
+        self._unrepaired = max(0, self._unrepaired - packets)
         self._report(acked=packets, lost=0, flags=flags, growth=growth)
         self._send()
 
     def _on_loss(self) -> None:
-        """Lose the oldest packet in flight, acknowledge the others in recovery, and send what the window allows."""
+        """Lose the oldest packet in flight, which starts a recovery."""
+        self._unsent += 1
+        self._unrepaired = self._unsent + self._last - self._first - 1
         self._report(acked=0, lost=1, flags=STARTS_RECOVERY | IN_RECOVERY | self._window_flag(), growth=0)
+
+    def _lose_in_recovery(self) -> None:
+        """Lose the oldest packet in flight, which was sent before the recovery."""
+        if self._last > self._first:
+            self._unsent += 1
+            self._report(acked=0, lost=1, flags=IN_RECOVERY, growth=0)
+
+    def _end_recovery(self) -> None:
+        """Acknowledge all packets in flight in recovery, then the lost ones, and send what the window allows."""
         if self._last > self._first:
             self._report(acked=self._last - self._first, lost=0, flags=IN_RECOVERY, growth=0)
+        self._unsent = self._unrepaired = 0
         self._wait()
         self._send()
 
     def _on_timeout(self) -> None:
         """Lose all packets in flight, and send what the window allows."""
+        self._unsent += self._last - self._first
+        self._unrepaired = self._unsent
         self._report(acked=0, lost=self._last - self._first, flags=0, growth=0, function="on_timeout")
         self._wait()
         self._send()
@@ -223,7 +240,7 @@ class NativeConnection(Connection):
         row.now, row.now_ns = self._clock, int(1e9 * self._clock + 0.5)
         row.in_flight_before, row.in_flight = before, self._last - self._first
         row.marked = row.growth = row.acked_count = row.lost_count = row.packet = 0
-        row.flags = flags
+        row.flags = flags | (REPAIRING if self._unrepaired else 0)
 
     def _report(self, acked: int, lost: int, flags: int, growth: int, function: str = "on_ack") -> None:
         """Report the oldest packets as acknowledged or lost, ``growth`` of which may grow the window."""
@@ -261,7 +278,8 @@ class NativeConnection(Connection):
         end = self._last + count
         while self._last < end:
             remaining = end - self._last
-            sent = self._send_compiled(remaining, step, allowed) if remaining >= MIN_COMPILED_PACKETS else 0
+            many = remaining >= MIN_COMPILED_PACKETS and not self._unrepaired
+            sent = self._send_compiled(remaining, step, allowed) if many else 0
             if sent == 0:
                 self._send_one(step, allowed)
 
@@ -276,6 +294,7 @@ class NativeConnection(Connection):
         ctypes.memset(ctypes.addressof(packet) + Packet.slot.offset, 0, Packet.slot.size)
         self._transmissions += 1
         self._last += 1
+        self._unsent = max(0, self._unsent - 1)
         if self._calls["on_sent"]:
             flags = APP_LIMITED if self.is_limited and self._last - self._first >= allowed else 0
             self._begin_event(self._last - self._first - 1, flags)
@@ -311,6 +330,7 @@ class NativeConnection(Connection):
         packets["sent"], packets["sent_ns"] = times, 1e9 * times + 0.5
         self._transmissions += count
         self._last += count
+        self._unsent = max(0, self._unsent - count)
 
     def _make_room(self, count: int) -> None:
         """Move the packets in flight to the front, of a larger array if half of it has no room for ``count`` more."""

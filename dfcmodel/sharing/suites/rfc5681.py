@@ -11,10 +11,14 @@ from dfcmodel.sharing.suites.connections import (
     connect,
     lose_a_large_window,
     lose_at,
+    loss_window,
     observe_consecutive_losses,
+    observe_limited_growth,
+    observe_losses_in_recovery,
     observe_minimum_threshold,
     observe_pacing,
     observe_small_windows,
+    observe_timeout_in_recovery,
     slow_start_to,
 )
 
@@ -94,7 +98,7 @@ def _timeout_window(rule: WindowRule) -> Iterator[Observation]:
     connection = connect(rule)
     slow_start_to(connection, WINDOW)
     connection.time_out()
-    yield Observation(f"timeout at a window of {WINDOW:.0f} packets", 2.0, connection.window)
+    yield Observation(f"timeout at a window of {WINDOW:.0f} packets", loss_window(rule), connection.window)
 
 
 def _timeout_threshold(rule: WindowRule) -> Iterator[Observation]:
@@ -129,12 +133,24 @@ CASES = (
     SuiteCase("consecutive-losses", "window after a loss over the window before", "",
               "each recovery begins by halving the window", "=", RATIO, "RFC 6582, Sect. 3.2",
               observe_consecutive_losses, ABOUT_RATIO),
+    SuiteCase("losses-in-recovery", "window after losses in a recovery over the window before", "",
+              "further losses of a recovery do not lower the window again", "=", RATIO,
+              "RFC 6582, Sect. 3.2; RFC 6675, Sect. 5; RFC 9002, Sect. 7.3.2", observe_losses_in_recovery, ABOUT_RATIO),
     SuiteCase("timeout-window", "window after a timeout", "packets",
-              "a timeout leaves one packet, or the two of QUIC's minimum window", "<=", Tolerance(0.01),
-              "RFC 5681, Sect. 3.1; RFC 9002, Sect. 7.6.2", _timeout_window, "own choice: rounding to bytes"),
+              "a timeout leaves one packet, or in QUIC, whose window limits packets in flight, two", "<=",
+              Tolerance(0.01), "RFC 5681, Sect. 3.1; RFC 9002, Sect. 7.6.2", _timeout_window,
+              "own choice: rounding to bytes"),
     SuiteCase("timeout-threshold", "window at the end of slow start over the window at the timeout", "",
               "ssthresh after a timeout is half of the window", "=", RATIO, "RFC 5681, Sect. 3.1, eq. 4",
               _timeout_threshold, ABOUT_RATIO),
+    SuiteCase("timeout-in-recovery", "growth per ACK after a timeout in a recovery", "packets",
+              "a timeout ends the recovery, and slow start follows", "=", Tolerance(0.01),
+              "RFC 6582, Sect. 3.2, step 4; RFC 5681, Sect. 3.1", observe_timeout_in_recovery,
+              "own choice: rounding to bytes"),
+    SuiteCase("limited-growth", "window while the application limits the packets in flight", "packets",
+              "in QUIC it stays, in TCP's slow start it is at most twice the packets in flight", "<=",
+              Tolerance(0.01), "RFC 9002, Sect. 7.8; for TCP draft-ietf-ccwg-ratelimited-increase, Sect. 3",
+              observe_limited_growth, "own choice: rounding to bytes"),
     SuiteCase("minimum-threshold", "ssthresh after losses or timeouts in a row", "packets",
               "ssthresh is at least two packets", ">=", Tolerance(0.01), "RFC 5681, Sect. 3.1, eq. 4",
               observe_minimum_threshold, "own choice: rounding to bytes"),
@@ -147,5 +163,5 @@ CASES = (
               observe_pacing, "own choice: intervals between packets in whole units of a clock"),
 )  # fmt: skip
 
-RFC5681 = Suite("rfc5681", 3, "RFC 5681, TCP Congestion Control, 2009, and RFC 6582", ("newreno",), CASES)
+RFC5681 = Suite("rfc5681", 4, "RFC 5681, TCP Congestion Control, 2009, and RFC 6582", ("newreno",), CASES)
 """Slow start, congestion avoidance, losses and timeouts of NewReno."""

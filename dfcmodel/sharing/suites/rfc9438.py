@@ -18,10 +18,14 @@ from dfcmodel.sharing.suites.connections import (
     connect,
     lose_a_large_window,
     lose_at,
+    loss_window,
     observe_consecutive_losses,
+    observe_limited_growth,
+    observe_losses_in_recovery,
     observe_minimum_threshold,
     observe_pacing,
     observe_small_windows,
+    observe_timeout_in_recovery,
     slow_start_to,
 )
 from dfcmodel.sharing.suites.cubic_reference import BETA, K_of, Reference
@@ -36,11 +40,14 @@ PACKET = Tolerance(1.0, 0.02)
 ABOUT_PACKET = "own choice: one packet, as stacks count packets or bytes (Sect. 4.1), and 2 % for clocks and estimates"
 RATIO = Tolerance(0.01)
 ABOUT_RATIO = "own choice: one packet of a window of at least 100"
+ABOUT_STEP = "own choice: a third of the step from 0.53 to 1; growth in whole packets differs by a tenth"
 LARGE_WINDOW, SMALL_WINDOW = 400.0, 40.0
 """Windows before a loss, packets: in the cubic and in the Reno-friendly region at the round-trip times used."""
 SHORT_RTT, RTTS = 0.01, (0.05, 0.5)
 """Round-trip times, s, in the Reno-friendly region, and at which the curve is followed. With the longer one it rises by
 27 packets per round trip at first, so that W_cubic(t) is told from W_cubic(t + RTT)."""
+FRIENDLY_SPAN = 0.4
+"""Time after a loss at 28 packets with the short one, s: W_est passes cwnd_prior after half of it."""
 LONG_RTTS = (2.0, 5.0)
 """Round-trip times, s: with the longer one W_cubic(t + RTT) exceeds two windows from 400 packets on."""
 GROWTH_ACKS = 20
@@ -55,9 +62,10 @@ MEDIUM_WINDOW = 100.0
 LIMITS = ((math.inf, 7.0), (10.0, 5.0), (math.inf, 0.2))
 """Packets in flight for which an application has data, and for how long, s, after a loss at a window of 100 packets: at
 the end the window is above that of the loss, so that fast convergence does not apply to the next one."""
-LIMIT, LIMIT_DURATION, SPAN_AFTER_LIMIT = 10.0, 5.0, 2.0
+LIMIT, LIMIT_DURATION, SPAN_AFTER_LIMIT = 10.0, 5.0, 5.0
 """Packets in flight for which an application has data, and for how long, s, from K after a loss on; and how long the
-window is followed afterwards, s. If the time counts, W_cubic is C x 5^3 = 50 packets above W_max at once."""
+window is followed afterwards, s. If the time counts, W_cubic is C x 5^3 = 50 packets above W_max at once; if more time
+is taken out, it is that much below after another 5 s."""
 TABLE_TOLERANCE = Tolerance(0.5, 0.1)
 """Tables have integers. Their formula is the larger of two responses, without the lag of a round trip: 4 %
 (`responsefn.CUBIC`). The remainder is for one packet of small windows."""
@@ -106,6 +114,18 @@ def _large_windows(rule: WindowRule) -> Iterator[Observation]:
     yield Observation(event, reference.window - window, connection.window - window)
 
 
+def _friendly_below_peak(rule: WindowRule) -> Iterator[Observation]:
+    """Yield windows for 0.4 s after a second loss below the last peak, in which W_est passes cwnd_prior.
+
+    W_cubic is below W_est with fast convergence and without it, which lowers W_max to 0.85 of cwnd_prior.
+    """
+    connection = connect(rule, SHORT_RTT)
+    _, before = lose_at(connection, SMALL_WINDOW)
+    connection.report_loss()
+    reference = Reference(connection.now, connection.window, before, before, connection.rtt)
+    yield from _rounds(connection, reference, connection.now + FRIENDLY_SPAN, "the second loss")
+
+
 def _after_limited_application(rule: WindowRule) -> Iterator[Observation]:
     """Yield windows until K after a loss, before which the application limited the packets in flight."""
     connection = connect(rule, 0.05)
@@ -122,7 +142,7 @@ def _after_limited_application(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _limited_stage(rule: WindowRule) -> Iterator[Observation]:
-    """Yield windows for 2 s after an application has limited the packets in flight for 5 s, from K after a loss on."""
+    """Yield windows for 5 s after an application has limited the packets in flight for 5 s, from K after a loss on."""
     connection = connect(rule, 0.05)
     before, after = lose_at(connection, LARGE_WINDOW)
     reference = Reference(connection.now, after, before, before, connection.rtt)
@@ -177,11 +197,19 @@ def _never_below(rule: WindowRule) -> Iterator[Observation]:
         yield Observation(f"ACK at {connection.now:.2f} s", 0.0, connection.window - window)
 
 
-def _one_per_round(rule: WindowRule) -> Iterator[Observation]:
-    """Yield the mean growth per round trip, packets, after W_est has reached the window before the loss."""
-    connection = connect(rule, 0.01)
-    before, _ = lose_at(connection, SMALL_WINDOW)
-    reference = Reference(connection.now, connection.window, before, before, connection.rtt)
+def _one_per_round(rule: WindowRule, *, after_timeout: bool = False) -> Iterator[Observation]:
+    """Yield the mean growth per round trip, packets, after W_est has reached the window before the last reduction.
+
+    That is a loss, or with ``after_timeout`` a timeout, after which W_max is the first window of the stage.
+    """
+    if after_timeout:
+        connection, before = _slow_start_again(rule, SHORT_RTT, SMALL_WINDOW)
+        w_max = connection.window
+    else:
+        connection = connect(rule, SHORT_RTT)
+        before, _ = lose_at(connection, SMALL_WINDOW)
+        w_max = before
+    reference = Reference(connection.now, connection.window, w_max, before, connection.rtt)
     while reference.estimate < before + 1.0:
         connection.ack()
         reference.ack(connection.now)
@@ -222,16 +250,18 @@ def _timeout_window(rule: WindowRule) -> Iterator[Observation]:
     connection = connect(rule)
     slow_start_to(connection, 100.0)
     connection.time_out()
-    yield Observation("timeout at a window of 100 packets", 2.0, connection.window)
+    yield Observation("timeout at a window of 100 packets", loss_window(rule), connection.window)
 
 
-def _slow_start_again(rule: WindowRule, *, after_loss: bool = False) -> tuple[Connection, float]:
+def _slow_start_again(
+    rule: WindowRule, rtt: float = 0.1, window: float = LARGE_WINDOW, *, after_loss: bool = False
+) -> tuple[Connection, float]:
     """Return a connection at the end of slow start after a timeout, and the window at the timeout, packets.
 
     With ``after_loss`` a loss comes before the timeout, whose K and W_max the rule then has.
     """
-    connection = connect(rule)
-    slow_start_to(connection, LARGE_WINDOW)
+    connection = connect(rule, rtt)
+    slow_start_to(connection, window)
     if after_loss:
         connection.report_loss()
     before = connection.window
@@ -324,10 +354,16 @@ CASES = (
     _window_case("reno-friendly", "RFC 9438, Sect. 4.3, Figure 4",
                  "where W_cubic(t) is below W_est the window is W_est, which grows by alpha_cubic per window",
                  partial(_after_loss, SMALL_WINDOW, (SHORT_RTT,), (0.0, 0.5))),
+    _window_case("reno-friendly-below-peak", "RFC 9438, Sect. 4.3 and 4.7",
+                 "after a loss below the last peak, alpha_cubic is below 1 until W_est has reached cwnd_prior, which "
+                 "fast convergence does not lower", _friendly_below_peak),
     SuiteCase("alpha-one", f"mean growth per round trip over {ROUND_TRIPS} of them", "packets",
               "alpha_cubic is 1 once W_est has reached the window before the loss", "=", Tolerance(0.15),
               "RFC 9438, Sect. 4.3", _one_per_round,
-              "own choice: a third of the step from 0.53 to 1; growth in whole packets differs by a tenth"),
+              ABOUT_STEP),
+    SuiteCase("alpha-one-after-timeout", f"mean growth per round trip over {ROUND_TRIPS} of them", "packets",
+              "alpha_cubic is 1 once W_est has reached the window before the timeout", "=", Tolerance(0.15),
+              "RFC 9438, Sect. 4.3 and 4.8", partial(_one_per_round, after_timeout=True), ABOUT_STEP),
     SuiteCase("large-windows", "growth after a loss", "packets",
               "the curve is that of Sect. 4.2 at windows above 2^32 bytes too", "=", PACKET,
               "RFC 9438, Sect. 4.2, eq. 1 and 2", _large_windows, ABOUT_PACKET),
@@ -346,9 +382,12 @@ CASES = (
                  _after_limited_application),
     _window_case("limited-stage", "RFC 9438, Sect. 4.2 and 5.8",
                  "the time of a stage has none in which the application limits the window", _limited_stage),
+    SuiteCase("losses-in-recovery", "window after losses in a recovery over the window before", "",
+              "further losses of a recovery do not lower the window again", "=", RATIO,
+              "RFC 9438, Sect. 4.6; RFC 6675, Sect. 5; RFC 9002, Sect. 7.3.2", observe_losses_in_recovery, ABOUT_RATIO),
     SuiteCase("timeout-window", "window after a timeout", "packets",
-              "a timeout leaves one packet as in Reno, or the two of QUIC's minimum window", "<=", Tolerance(0.01),
-              "RFC 9438, Sect. 4.8; RFC 5681, Sect. 3.1; RFC 9002, Sect. 7.6.2", _timeout_window,
+              "a timeout leaves one packet as in Reno, or in QUIC, whose window limits packets in flight, two", "<=",
+              Tolerance(0.01), "RFC 9438, Sect. 4.8; RFC 5681, Sect. 3.1; RFC 9002, Sect. 7.6.2", _timeout_window,
               "own choice: rounding to bytes"),
     SuiteCase("timeout-threshold", "window at the end of slow start over the window at the timeout", "",
               "ssthresh after a timeout is beta_cubic = 0.7 of the window", "=", RATIO,
@@ -363,6 +402,13 @@ CASES = (
               "own choice: rounding to bytes"),
     _window_case("after-timeout", "RFC 9438, Sect. 4.8",
                  "the first stage after a timeout begins with K = 0 and W_max = cwnd", _after_timeout),
+    SuiteCase("timeout-in-recovery", "growth per ACK after a timeout in a recovery", "packets",
+              "a timeout ends the recovery, and slow start follows", "=", Tolerance(0.01),
+              "RFC 9438, Sect. 4.8 and 4.10; RFC 6582, Sect. 3.2, step 4", observe_timeout_in_recovery,
+              "own choice: rounding to bytes"),
+    SuiteCase("limited-growth", "window while the application limits the packets in flight", "packets",
+              "it stays", "<=", Tolerance(0.01), "RFC 9438, Sect. 5.8", observe_limited_growth,
+              "own choice: rounding to bytes"),
     _window_case("spurious", "RFC 9438, Sect. 4.9", "a spurious decrease is undone", _spurious),
     SuiteCase("slow-start", "growth per ACK below the threshold", "packets", "slow start adds a packet per packet", "=",
               Tolerance(0.01), "RFC 9438, Sect. 4.10; RFC 5681, Sect. 3.1", _slow_start,
@@ -380,5 +426,5 @@ CASES = (
               "rounding to integers, and 10 %: 4 % of the formula, one packet of small windows"),
 )  # fmt: skip
 
-RFC9438 = Suite("rfc9438", 4, "RFC 9438, CUBIC for Fast and Long-Distance Networks, 2023", ("cubic-rfc9438",), CASES)
+RFC9438 = Suite("rfc9438", 5, "RFC 9438, CUBIC for Fast and Long-Distance Networks, 2023", ("cubic-rfc9438",), CASES)
 """Sections 4.2 to 4.10 and the tables of Section 5.1."""

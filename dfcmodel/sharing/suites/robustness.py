@@ -16,6 +16,7 @@ from dfcmodel.sharing.suites.connections import (
     LARGE_PACKET,
     connect,
     lose_at,
+    loss_window,
     slow_start_to,
 )
 from dfcmodel.sharing.suites.fed_connections import Connection
@@ -92,7 +93,7 @@ def _timeout(rule: WindowRule) -> Iterator[Observation]:
     slow_start_to(connection, 100.0)
     for number in (1, 2, 3):
         connection.time_out()
-        yield Observation(f"timeout {number} in a row", 2.0, connection.window)
+        yield Observation(f"timeout {number} in a row", loss_window(rule), connection.window)
 
 
 def _after_timeouts(rule: WindowRule) -> Iterator[Observation]:
@@ -111,7 +112,8 @@ def _beyond(bits: int, rule: WindowRule) -> Iterator[Observation]:
     """Yield window ratios at a window above 2^bits bytes: the lowest over an ACK, that of slow start, and of a loss.
 
     A rule that claims a specification with slow start reaches the window within five round trips from nine tenths of
-    it on.
+    it on. A rule of RFC 5681 or 9438 that paces sends a window per round trip or more (RFC 9002, Sect. 7.7). A timeout
+    at the window follows in a connection of its own: ssthresh over the window, if the rule reports it.
     """
     connection, size = _connect_large(rule, 0.9 * 2.0**bits)
     goal = max(1.1 * 2.0**bits / size, connection.window + 1.0)  # at least an ACK
@@ -125,10 +127,21 @@ def _beyond(bits: int, rule: WindowRule) -> Iterator[Observation]:
     if rule.claims in CLAIMS_WITH_SLOW_START:
         event = f"{ROUND_TRIPS_TO_GOAL} round trips of slow start to {goal:.0f} packets of {size} bytes"
         yield Observation(event, 1.0, min(1.0, before / goal))
+    if rule.claims in DECREASES and connection.pacing_rate < math.inf:
+        ratio = connection.pacing_rate * connection.rtt / before
+        yield Observation(f"pacing over a window per RTT at {before:.0f} packets of {size} bytes", 1.0, min(1.0, ratio))
     connection.report_loss()
     ratio = connection.window / before
     expected = DECREASES.get(rule.claims, min(max(ratio, MIN_DECREASE), MAX_GROWTH))
     yield Observation(f"loss at {before:.0f} packets of {size} bytes", expected, ratio)
+    if rule.claims not in DECREASES:
+        return
+    connection, size = _connect_large(rule, before * size)
+    before = connection.window
+    connection.time_out()
+    if math.isfinite(connection.ssthresh):
+        event = f"ssthresh after a timeout at {before:.0f} packets of {size} bytes"
+        yield Observation(event, DECREASES[rule.claims], connection.ssthresh / before)
 
 
 def _connect_large(rule: WindowRule, window_bytes: float) -> tuple[Connection, int]:
@@ -205,15 +218,16 @@ CASES = (
               "a second after a loss the window is at most half above the last peak", "<=", ROUNDING,
               "own choice: RFC 5681 allows 0.5 + 50/100 of a window of 100 at 20 ms; RFC 9438 less", _growth,
               "own choice: rounding to bytes"),
-    SuiteCase("timeout", "window after a timeout", "packets", "a timeout leaves one packet, or two in QUIC", "<=",
-              ROUNDING, "RFC 5681, Sect. 3.1; RFC 9002, Sect. 7.6.2", _timeout, "own choice: rounding to bytes"),
+    SuiteCase("timeout", "window after a timeout", "packets",
+              "a timeout leaves one packet, or in QUIC, whose window limits packets in flight, two", "<=", ROUNDING,
+              "RFC 5681, Sect. 3.1; RFC 9002, Sect. 7.6.2", _timeout, "own choice: rounding to bytes"),
     SuiteCase("after-timeouts", "window 30 round trips after three timeouts in a row", "packets",
               "the window grows again", ">=", ROUNDING, "RFC 5681, Sect. 3.1: slow start follows a timeout",
               _after_timeouts, "own choice: rounding to bytes"),
-    SuiteCase("window-2-31", "window over the window before the event", "",
+    SuiteCase("window-2-31", "window or ssthresh over the window before the event", "",
               "windows beyond 2^31 bytes grow and fall as smaller ones", "=", ROUNDING,
               "own choice: overflow of signed 32-bit numbers", partial(_beyond, 31), "own choice: rounding to bytes"),
-    SuiteCase("window-2-32", "window over the window before the event", "",
+    SuiteCase("window-2-32", "window or ssthresh over the window before the event", "",
               "windows beyond 2^32 bytes grow and fall as smaller ones", "=", ROUNDING,
               "own choice: overflow of unsigned 32-bit numbers", partial(_beyond, 32), "own choice: rounding to bytes"),
     SuiteCase("numbers", "validity of window and pacing rate", "",
@@ -224,5 +238,5 @@ CASES = (
               "own choice: several connections run in one process", _two_at_once),
 )  # fmt: skip
 
-ROBUSTNESS = Suite("robustness", 3, "units, state and arithmetic", ANY, CASES)
+ROBUSTNESS = Suite("robustness", 4, "units, state and arithmetic", ANY, CASES)
 """Units, resets, large windows, invalid numbers and shared state."""

@@ -77,6 +77,20 @@ def test_events_that_are_fed_are_those_of_the_header(native: Native, flags: int)
     assert seen["timers"] == math.floor((connection.now + 0.1) / 0.25)
 
 
+@pytest.mark.parametrize(("event", "calls"), [("loss", 2.0), ("timeout", 19.0), ("timeout in a recovery", 20.0)])
+def test_fed_events_repair_what_a_timeout_lost(native: Native, event: str, calls: float) -> None:
+    """The ACK of the last of 20 packets ends a repair; a loss of one has a call before that of the others."""
+    rule = native("probe.c", "PROBE_ACK=s->timers += (event->flags & HOPFLOW_CC_REPAIRING) != 0")
+    connection = connect(rule)
+    connection.ack_round_trip()
+    connection.report_loss() if event == "loss" else connection.time_out(in_recovery="in a recovery" in event)
+    for _ in range(3):
+        connection.ack_round_trip()
+    label, numbers = rule.loaded.observe(connection._row.state)  # type: ignore[attr-defined]
+    assert label == "sending"
+    assert dict(zip(rule.loaded.observed, numbers, strict=True))["timers"] == calls
+
+
 def test_bytes_give_the_windows_of_packets(native: Native) -> None:
     text = "control->window = 10.0 * s->unit"
     rule = native("probe.c", "PROBE_FLAGS=1", f"PROBE_INIT={text}")
