@@ -112,12 +112,13 @@ class Connection(ABC):
     def time_out(self, *, in_recovery: bool = False) -> None:
         """Report an expired retransmission timer to the rule; time does not advance.
 
-        With ``in_recovery`` a loss comes before it, whose recovery the timeout ends.
+        With ``in_recovery`` a loss comes before it, and its retransmission is lost: the timeout ends the recovery.
         """
         self._check_window()
         self._acks = 0
         if in_recovery:
             self._on_loss()
+            self._retransmit()
         self._on_timeout()
 
     def _check_window(self) -> None:
@@ -140,6 +141,9 @@ class Connection(ABC):
 
     def _lose_in_recovery(self) -> None:  # noqa: B027
         """Report a further loss in a recovery; a rule that is told of the first one alone needs no call."""
+
+    def _retransmit(self) -> None:  # noqa: B027
+        """Send the lost packet again, in the recovery; a rule that sees no transmissions needs no call."""
 
     def _end_recovery(self) -> None:  # noqa: B027
         """End the recovery that a loss has started; a rule that is told nothing of recoveries needs no call."""

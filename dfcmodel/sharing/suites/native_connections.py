@@ -194,6 +194,13 @@ class NativeConnection(Connection):
             self._unsent += 1
             self._report(acked=0, lost=1, flags=IN_RECOVERY, growth=0)
 
+    def _retransmit(self) -> None:
+        """Send the lost packet again, a little after the loss."""
+        self._wait()
+        if self._last == len(self._packets):
+            self._make_room(1)
+        self._send_one(0.0, 0)
+
     def _end_recovery(self) -> None:
         """Acknowledge all packets in flight in recovery, then the lost ones, and send what the window allows."""
         if self._last > self._first:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -37,6 +37,8 @@ MIN_DECREASE = 0.2
 MAX_GROWTH = 2.0
 """Largest window after a loss over that before, for rules of another claim: rules of deliveries may go on with
 slow start, and the end of the recovery acknowledges a window."""
+COMMON_WINDOW = 100.0
+"""Window, packets, at which what a rule does is not in question here."""
 ROUND_TRIPS_TO_GOAL, CALLS = 5, 1000
 """Round trips in which slow start adds two ninths to a window, which takes less than one, or with BBR less than two;
 and calls per round trip that report the ACKs of a large window."""
@@ -113,7 +115,8 @@ def _beyond(bits: int, rule: WindowRule) -> Iterator[Observation]:
 
     A rule that claims a specification with slow start reaches the window within five round trips from nine tenths of
     it on. A rule of RFC 5681 or 9438 that paces sends a window per round trip or more (RFC 9002, Sect. 7.7). A timeout
-    at the window follows in a connection of its own: ssthresh over the window, if the rule reports it.
+    at the window follows in a connection of its own: ssthresh over the window, if the rule reports it, beside that of
+    the rule at `COMMON_WINDOW`.
     """
     connection, size = _connect_large(rule, 0.9 * 2.0**bits)
     goal = max(1.1 * 2.0**bits / size, connection.window + 1.0)  # at least an ACK
@@ -136,12 +139,14 @@ def _beyond(bits: int, rule: WindowRule) -> Iterator[Observation]:
     yield Observation(f"loss at {before:.0f} packets of {size} bytes", expected, ratio)
     if rule.claims not in DECREASES:
         return
-    connection, size = _connect_large(rule, before * size)
-    before = connection.window
-    connection.time_out()
-    if math.isfinite(connection.ssthresh):
-        event = f"ssthresh after a timeout at {before:.0f} packets of {size} bytes"
-        yield Observation(event, DECREASES[rule.claims], connection.ssthresh / before)
+    ratios = []
+    for window in (COMMON_WINDOW, before):
+        connection, size = _connect_large(rule, window * size)
+        window = connection.window
+        connection.time_out()
+        ratios.append(connection.ssthresh / window)
+    if math.isfinite(ratios[0]):
+        yield Observation(f"ssthresh after a timeout at {window:.0f} packets of {size} bytes", ratios[0], ratios[1])
 
 
 def _connect_large(rule: WindowRule, window_bytes: float) -> tuple[Connection, int]:
@@ -171,7 +176,9 @@ def _finite(rule: WindowRule) -> Iterator[Observation]:
     for rtt in EXTREME_RTTS:
         for name, events in orders:
             connection = connect(rule, rtt)
-            callbacks = {"A": connection.ack, "L": connection.report_loss, "T": connection.time_out}
+            callbacks: dict[str, Callable[[], None]] = {
+                "A": connection.ack, "L": connection.report_loss, "T": connection.time_out,
+            }  # fmt: skip
             for number, event in enumerate(events, 1):
                 callbacks[event]()
                 numbers = connection.window, connection.pacing_rate
