@@ -69,10 +69,7 @@ def no_probe_rtt_after_idle(run: Observation) -> list[Check]:
 
 def probe_rtt_startup(run: Observation) -> list[Check]:
     """Return the checks that PROBE_RTT in STARTUP ends in STARTUP."""
-    spells = run.spells("PROBE_RTT")
-    if not spells:
-        return [holds("PROBE_RTT within 8 s", False)]
-    begin, end = spells[0]
+    begin, end = run.spell("PROBE_RTT")
     return [
         holds("not full_bw_reached", run.full_bw_reached[begin] == 0.0),
         holds(

@@ -31,6 +31,8 @@ WINDOW = 200.0
 """Window before a loss or a timeout, packets."""
 DECREASE = DECREASES["newreno"]
 ROUND_TRIPS = 10
+FAR_ABOVE_SSTHRESH = 60.0, 60
+"""Window before a loss, packets, and round trips after it, after which the window is three times ssthresh."""
 HALF_A_PACKET = 0.5
 """Growth per ACK, packets, that is slow start's of one packet above, and congestion avoidance's below."""
 WINDOW_OF_BYTES = 1650.0
@@ -54,18 +56,21 @@ def _slow_start(rule: WindowRule) -> Iterator[Observation]:
 
 
 def _congestion_avoidance(rule: WindowRule) -> Iterator[Observation]:
-    """Yield the growth since a loss, packets, after each of ten round trips, at RTTs of 10 and 200 ms.
+    """Yield the growth, packets, in ten round trips: after losses at RTTs of 10 and 200 ms, and far above ssthresh.
 
     A rule that counts acknowledged bytes grows by a whole packet when the count reaches its window (RFC 5681, Sect.
     3.1, which recommends it; RFC 3465). A round trip has as many ACKs as the window has whole packets, so that the
     count may reach the window an ACK after the round trip, and one that a loss does not reset reaches it before.
     """
-    for rtt in (0.01, 0.2):
+    for rtt, peak, before in ((0.01, WINDOW, 0), (0.2, WINDOW, 0), (0.1, *FAR_ABOVE_SSTHRESH)):
         connection = connect(rule, rtt)
-        _, window = lose_at(connection, WINDOW)
+        lose_at(connection, peak)
+        for _ in range(before):
+            connection.ack_round_trip()
+        window = connection.window
         for number in range(1, ROUND_TRIPS + 1):
             connection.ack_round_trip()
-            event = f"round trip {number} after a loss, {1000 * rtt:g} ms"
+            event = f"round trip {before + number} after a loss at {peak:g} packets, {1000 * rtt:g} ms"
             yield Observation(event, float(number), connection.window - window)
 
 
@@ -119,7 +124,7 @@ def _timeout_threshold(rule: WindowRule) -> Iterator[Observation]:
 CASES = (
     SuiteCase("slow-start", "growth per ACK below the threshold", "packets", "slow start adds a packet per ACK", "=",
               Tolerance(0.01), "RFC 5681, Sect. 3.1", _slow_start, "own choice: rounding to bytes"),
-    SuiteCase("congestion-avoidance", "growth since the loss", "packets",
+    SuiteCase("congestion-avoidance", "growth in round trips", "packets",
               "congestion avoidance adds a packet per round trip", "=", Tolerance(1.0, 0.05),
               "RFC 5681, Sect. 3.1; RFC 3465, Sect. 2.1; RFC 9002, Sect. 7.3.3", _congestion_avoidance,
               "the packet that a count of acknowledged bytes has not added yet (RFC 3465), and 5 % for growth that is "
