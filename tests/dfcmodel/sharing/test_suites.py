@@ -415,6 +415,19 @@ def test_ten_round_trips_tell_a_growth_that_is_15_percent_wrong(rate: float, pas
     assert (verdict.verdict == "passed") == passes, verdict
 
 
+def test_a_growth_that_is_a_packet_at_ssthresh_alone_is_told() -> None:
+    """RFC 5681, Sect. 3.1, eq. 3 divides by cwnd, not by ssthresh."""
+
+    class Multiplied(NewReno):
+        @staticmethod
+        def on_ack(s: Any, q: Any, e: Any) -> Any:
+            return s._replace(cwnd=s.cwnd + (1.0 if s.cwnd < s.ssthresh else 1.0 / s.ssthresh))
+
+    verdict = conformance(Multiplied(), suite="rfc5681").verdict_on("rfc5681/congestion-avoidance")
+    assert verdict.verdict == "failed"
+    assert "after a loss at 60 packets" in verdict.event
+
+
 def test_the_first_event_outside_is_named() -> None:
     verdict = failed(DoubleReduction(), "rfc9438")["rfc9438/consecutive-losses"]
     assert verdict.event == "loss 2 at a window of 280 packets"
