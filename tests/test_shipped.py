@@ -93,6 +93,19 @@ def test_each_failed_case_of_quinn_has_a_second_witness() -> None:
             "failed: 0.6 packets, expected 1 ",
             "0.6 packets per round trip over ten of them, for 1",
         ),
+        (
+            "0.11.19",
+            "rfc9438/reno-friendly-below-peak",
+            "failed: 20.322 packets, expected 22.048",
+            "20.3 packets for 22.0",
+        ),
+        (
+            "0.11.19",
+            "rfc9438/alpha-one-after-timeout",
+            "failed: 0.5 packets, expected 1",
+            "0.5 packets per round trip over",
+        ),
+        ("0.11.19", "rfc9438/timeout-in-recovery", "failed: 1.8111 packets, expected 1", "adds 1.81 packets for 1"),
         ("0.11.19", "rfc9438/after-timeout", "failed: 196.82 packets, expected 201.99", "197 packets for 202"),
         (
             "0.11.19",
