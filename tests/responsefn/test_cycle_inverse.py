@@ -64,6 +64,7 @@ def rates_of(rule, p, rtt, bandwidth):
     return some, rule.rate(some, rtt, bandwidth)
 
 
+@pytest.mark.filterwarnings("ignore:the rate of .* jumps or bends:UserWarning")  # its size alone is used here
 @pytest.mark.parametrize(("rule", "bandwidth"), ASKED)
 def test_round_trip_or_a_reason(rule, bandwidth):
     """The whole catalogue, p log-uniform: rate and p come back, or the rule says why they cannot.

@@ -462,6 +462,7 @@ def one_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, 
         about = json.loads((tmp_path / case / "provenance.json").read_text())
         about["files"] = {file: about["files"][file]}
         (tmp_path / case / "provenance.json").write_text(json.dumps(about))
+        manifest.listed()  # kept, and read where it is
         monkeypatch.setattr(manifest, "DATA", tmp_path)
         monkeypatch.setattr(evidence, "cases", lambda: (case,))
         monkeypatch.setattr(manifest, "read", lambda name: (tmp_path / name).read_bytes())
