@@ -41,7 +41,7 @@ from dfcmodel.network.queueing.disciplines import (
 from dfcmodel.network.queueing.managers import RED
 from dfcmodel.network.queueing.marking import RampMarking, StepMarking
 from dfcmodel.results.full_buffers import passing_full_buffers
-from dfcmodel.results.pauses import requesters_of
+from dfcmodel.results.pauses import REQUEST, requesters_of
 from dfcmodel.theory.law import law_of
 from dfcmodel.theory.stability import chain_limit
 from hopflow.checks import count_of
@@ -437,7 +437,7 @@ def _pauses_before_marks(run: Any) -> tuple[str, ...]:
     if not waits.any() or run.paused is None or not len(run.paused):
         return ()
     thresholds = scenario.by_link(_marking_threshold)
-    requests = np.unique(run.paused[run.paused["fault"] == 0][["link", "by", "priority", "fault"]])
+    requests = np.unique(run.paused[run.paused["fault"] == 0][REQUEST])
     pausing = np.array(sorted({n for request in requests for n in requesters_of(run, request)}), dtype=np.int64)
     node = {sender: n for n, sender in enumerate(scenario.senders)}
     peaks = run.peak_queue[[node[scenario.links[n].source] for n in pausing.tolist()]]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PAUSED",
+    "REQUEST",
     "PauseStorm",
     "chain_of_pauses",
     "intervals_of",
@@ -30,10 +31,10 @@ __all__ = [
     "storm_of",
 ]
 
+REQUEST = ["link", "by", "priority", "fault"]
+"""Fields of `PAUSED` that say who may have requested a pause (`requesters_of`)."""
 PAUSED = np.dtype(
-    [(name, np.int64) for name in ("link", "by", "priority", "fault")]
-    + [(name, np.float64) for name in ("begin", "end")]
-    + [("resumed", np.int64)]
+    [(name, np.int64) for name in REQUEST] + [(name, np.float64) for name in ("begin", "end")] + [("resumed", np.int64)]
 )
 """Interval in which a link was paused. ``link``: index of the paused link in the scenario (-1 - flow: the access link
 of a host); ``by``: index of the link whose queue requested the pause, of links that are counted together the first one
@@ -118,7 +119,7 @@ def intervals_of_pairs(
     stops[position[begins] == counts[owner[begins]] - 1] = np.inf
     pauses = np.zeros(len(begins), dtype=PAUSED)
     pauses["begin"], pauses["end"] = times[begins], stops
-    for n, name in enumerate(("link", "by", "priority", "fault")):
+    for n, name in enumerate(REQUEST):
         pauses[name] = pairs[owner[begins], n]
     pauses["resumed"] = np.isfinite(pauses["end"]) & (pauses["end"] >= end)
     pauses["end"][pauses["end"] >= end] = np.inf
@@ -193,7 +194,7 @@ def _node_name(run: Records, n: int) -> str:
 
 def _requesters(run: Records, paused: Any) -> NDArray[np.str_]:
     """Return `requester_name` of each pause, (N,); each pair of links once."""
-    pairs, inverse = np.unique(paused[["link", "by", "priority", "fault"]], return_inverse=True)
+    pairs, inverse = np.unique(paused[REQUEST], return_inverse=True)
     return np.array([requester_name(run, pair) for pair in pairs], dtype=str)[inverse.reshape(-1)]
 
 
@@ -236,7 +237,7 @@ def _longest_chain(run: Records, paused: Any) -> tuple[int, ...]:
 
     The node from which link n leads has the index L + n.
     """
-    pairs, pair_of = np.unique(paused[["link", "by", "priority", "fault"]], return_inverse=True)
+    pairs, pair_of = np.unique(paused[REQUEST], return_inverse=True)
     requests = [(int(pair["link"]), requesters_of(run, pair)) for pair in pairs]
     moments = [(begin, 1, n) for n, begin in enumerate(paused["begin"].tolist())]
     moments += [(end, 0, n) for n, end in enumerate(paused["end"].tolist())]
