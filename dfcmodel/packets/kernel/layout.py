@@ -78,6 +78,7 @@ __all__ = [
     "STORM",
     "TIMES",
     "TRACE",
+    "UPCOMING",
     "VARIES",
     "WATCHDOG",
     "Network",
@@ -198,6 +199,17 @@ PORT = np.dtype(
 A packet that passes a port where nothing else waits reads the first two cache lines alone. A packet
 that waits in a ring reads the third one, too.
 """
+
+UPCOMING = np.dtype(
+    [
+        ("time", "f8"),  # s; the end of the window: none in it
+        ("bucket", "i8"),  # of the next arrival
+        ("key", "i4"),  # order of events with equal times
+        ("mate", "i4"),  # the next of the ports that are processed together, in a circle
+    ],
+    align=True,
+)
+"""The next event, in a window, of a port that is processed together with others."""
 
 LANE = np.dtype(
     [
@@ -898,6 +910,7 @@ class Network(NamedTuple):
     sent_at: Any  # (N,) when each left its sender, of an ACK its data, of a rate sender its interface, s
     port: Any  # UNIT (P + 1,) the last is that of senders without an interface
     bucket: Any  # SLOT, of all calendar queues
+    upcoming: Any  # UPCOMING (P,); one row where no ports are processed together
     hop: Any  # HOP, of all flows
     lane: Any  # LANE
     diffusive: Any  # DIFFUSIVE, a row per lane; one row without DFC

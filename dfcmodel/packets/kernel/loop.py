@@ -126,7 +126,6 @@ __all__ = [
     "enqueue_by_queue",
     "enqueue_ranked",
     "new_packet",
-    "next_of_switch",
     "process_endpoint_event",
     "process_host_window",
     "process_plain_window",
@@ -615,48 +614,67 @@ def pass_on(world: Any, u: int, e: int, time: float) -> None:
         advance_packet(world, e, time + spent.passage, int64(spent.rank), len(net.port) - 1)
 
 
-@compiled
-def next_of_switch(net: Any, u: int, now: float, end: float) -> tuple[int, float]:
-    """Return (port, time) of the next event before ``end`` at the ports that count packets with u; (-1, end) if none.
-
-    Events at equal times come in the order of their keys, departures last, as in the oracle.
-    """
-    found = -1
-    least = end
-    order = int64(0)
-    p = u
-    while True:
-        port = net.port[p]
-        _, e, time = next_arrival(net, port, int(now * port.inverse), int(end * port.inverse), end)
-        key = int64(net.packet[e].key) if e >= 0 else int64(0)
-        if port.waiting > 0 and port.paused == 0 and port.free < time:
-            time = port.free
-            key = ENDS + p
-        if time < least or (time == least and time < end and key < order):
-            found = p
-            least = time
-            order = key
-        p = int64(port.mate)
-        if p == u:
-            return found, least
+@inlined
+def find_next_event(net: Any, p: int, now: float, end: float) -> None:
+    """Write the next event of port p, from ``now`` to ``end``, to its row of ``upcoming``."""
+    port = net.port[p]
+    row = net.upcoming[p]
+    b, e, time = next_arrival(net, port, int(now * port.inverse), int(end * port.inverse), end)
+    key = int64(net.packet[e].key) if e >= 0 else int64(0)
+    if port.waiting > 0 and port.paused == 0 and port.free < time:
+        time = port.free
+        key = ENDS + p
+    row.time = time
+    row.key = key
+    row.bucket = b
 
 
 @compiled
 def process_switch_window(world: Any, u: int, now: float, end: float) -> bool:
-    """Process all events up to ``end`` at the ports that count packets with u, in order of time; return whether any."""
+    """Process all events up to ``end`` at the ports that count packets with u, in order of time; return whether any.
+
+    Events at equal times come in the order of their keys, departures last, as in the oracle. An event changes the next
+    one of its own port alone, unless switches send packets over another port or watchdogs empty the queues of others.
+    """
     net = world.net
+    upcoming = net.upcoming
     had_events = False
-    begin = now
+    alone = True
+    p = u
     while True:
-        p, begin = next_of_switch(net, u, begin, end)
-        if p < 0:
+        find_next_event(net, p, now, end)
+        alone = alone and net.port[p].effects & ROUTES == 0 and net.port[p].plain >= 0
+        p = int64(upcoming[p].mate)
+        if p == u:
+            break
+    while True:
+        found = -1
+        least = end
+        order = int64(0)
+        p = u
+        while True:
+            row = upcoming[p]
+            if row.time < least or (row.time == least and row.time < end and row.key < order):
+                found = p
+                least = row.time
+                order = int64(row.key)
+            p = int64(row.mate)
+            if p == u:
+                break
+        if found < 0:
             return had_events
         had_events = True
-        port = net.port[p]
-        b, e, arrives = next_arrival(net, port, int(begin * port.inverse), int(end * port.inverse), end)
-        b, e, sent, time, _ = process_next(world, p, b, e, arrives)
+        port = net.port[found]
+        b, e, arrives = next_arrival(net, port, int64(upcoming[found].bucket), int(end * port.inverse), end)
+        b, e, sent, time, _ = process_next(world, found, b, e, arrives)
         if sent >= 0:
-            pass_on(world, p, sent, time)
+            pass_on(world, found, sent, time)
+        p = found
+        while True:
+            find_next_event(net, p, least, end)
+            p = found if alone else int64(upcoming[p].mate)
+            if p == found:
+                break
 
 
 @inlined
