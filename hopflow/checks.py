@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -41,6 +41,7 @@ __all__ = [
     "count_of",
     "dimensions",
     "file_path",
+    "first_of",
     "flag",
     "format_value",
     "instance",
@@ -494,6 +495,16 @@ def count_of(count: int, noun: str, plural: str = "") -> str:
     ('1 row', '2 rows', '0 entries')
     """
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
+
+
+def first_of(names: Sequence[str], limit: int) -> str:
+    """Return the first ``limit`` names, separated by commas, and how many more there are.
+
+    >>> first_of(["a", "b", "c"], 3), first_of(["a", "b", "c"], 1)
+    ('a, b, c', 'a and 2 more')
+    """
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more
 
 
 def format_value(value: object) -> str:

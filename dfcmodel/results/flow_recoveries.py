@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hopflow.checks import first_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -41,10 +43,4 @@ def by_recovery(names: Iterable[str], recoveries: Iterable[str]) -> str:
     for name, recovery in zip(names, recoveries, strict=True):
         if recovery:
             names_by_kind.setdefault(recovery, []).append(name)
-    return "; ".join(f"{kind}: {_shorten(members)}" for kind, members in names_by_kind.items())
-
-
-def _shorten(names: list[str]) -> str:
-    """Return the first `MAX_NAMES` names and the number of others as a string."""
-    more = f" and {len(names) - MAX_NAMES} others" if len(names) > MAX_NAMES else ""
-    return ", ".join(names[:MAX_NAMES]) + more
+    return "; ".join(f"{kind}: {first_of(members, MAX_NAMES)}" for kind, members in names_by_kind.items())

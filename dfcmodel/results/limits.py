@@ -44,7 +44,7 @@ from dfcmodel.results.full_buffers import passing_full_buffers
 from dfcmodel.results.pauses import REQUEST, requesters_of
 from dfcmodel.theory.law import law_of
 from dfcmodel.theory.stability import chain_limit
-from hopflow.checks import count_of
+from hopflow.checks import count_of, first_of
 from hopflow.units import PacketUnits
 from responsefn import DeliveryRule, RateRule, WindowRule
 
@@ -951,6 +951,4 @@ def _list_flows(scenario: Scenario, flows: Iterable[int]) -> str:
 def _list_names(kind: str, names: Iterable[str]) -> str:
     """Return names as a string after ``kind``, a singular (s is added): the first `MAX_NAMES`, and how many more."""
     all_names = list(names)
-    shown = ", ".join(all_names[:MAX_NAMES])
-    more = f" and {len(all_names) - MAX_NAMES} more" if len(all_names) > MAX_NAMES else ""
-    return f"{kind}{'' if len(all_names) == 1 else 's'} {shown}{more}"
+    return f"{kind}{'' if len(all_names) == 1 else 's'} {first_of(all_names, MAX_NAMES)}"

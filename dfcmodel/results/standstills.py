@@ -11,9 +11,10 @@ from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.queueing.class_pauses import ALL, CONTROL
 from dfcmodel.network.run_tables import LAST_PART
 from dfcmodel.results.records import samples_until
+from hopflow.checks import first_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container
 
     from dfcmodel.results.records import Records
 
@@ -22,6 +23,8 @@ __all__ = ["PauseDeadlock", "deadlock_of", "lanes_of", "link_name", "pausers_of"
 Lane = tuple[int, int]
 """A queue that can be paused separately: the index of its link (-1 - flow: an access link) and its class; ALL: the only
 queue of the link."""
+MAX_NAMES = 6
+"""Links that a description names."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,10 @@ class PauseDeadlock:
 
     def __str__(self) -> str:
         if not self.cycle:
-            return f"no cycle known: nothing has left {_first_names(self.stuck)} in the last quarter of the run"
+            return f"no cycle known: nothing has left {first_of(self.stuck, MAX_NAMES)} in the last quarter of the run"
         text = f"{', '.join(self.cycle)}: each is paused by the next since {self.since:g} s"
         others = [name for name in self.stuck if name not in self.cycle]
-        return f"{text}; stuck behind them: {_first_names(others)}" if others else text
+        return f"{text}; stuck behind them: {first_of(others, MAX_NAMES)}" if others else text
 
 
 def deadlock_of(run: Records) -> PauseDeadlock | None:
@@ -211,9 +214,3 @@ def link_name(run: Records, n: int) -> str:
     """Return the name of link n, or of the access link of a host (-1 - flow)."""
     scenario = run.scenario
     return scenario.links[n].name if n >= 0 else f"host of {scenario.flows[-1 - n].name}"
-
-
-def _first_names(names: Sequence[str], limit: int = 6) -> str:
-    """Return the first ``limit`` names as a string, with the number of others."""
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(names[:limit]) + more

@@ -13,7 +13,7 @@ from dfcmodel.results.completions.unfinished import describe_unfinished
 from dfcmodel.results.flow_recoveries import recoveries_differ
 from dfcmodel.results.limits import messages_by_topic
 from dfcmodel.results.loss_summaries import largest_queue, losses_text
-from hopflow.checks import count_of
+from hopflow.checks import count_of, first_of
 from hopflow.results import names_beside
 from hopflow.units import readable_text
 
@@ -71,8 +71,7 @@ def response_substitutes(scenario: Scenario) -> dict[float, float]:
 def _about_responses(assumed: dict[float, float]) -> str:
     """Return a line on rates without a response time of their own; ``assumed`` maps them to other rates, b/s."""
     pairs = [f"{_gbps(rate)} as {_gbps(listed)}" for rate, listed in assumed.items()]
-    more = f" and {len(pairs) - 3} others" if len(pairs) > 3 else ""
-    return f"IEEE 802.3 has no response time for these rates: {', '.join(pairs[:3])}{more}"
+    return f"IEEE 802.3 has no response time for these rates: {first_of(pairs, 3)}"
 
 
 def _gbps(bits: float) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import count_of, format_value, instances, integer, one_number
+from hopflow.checks import count_of, first_of, format_value, instances, integer, one_number
 from hopflow.text_files import read_text
 from hopflow.units import WithUnit, quantities
 from responsefn.measurements.qlog_events import (
@@ -136,8 +136,7 @@ class Samples:
 
 def first_names(names: list[str]) -> str:
     """Return the names that a warning lists, and the number of the others."""
-    others = len(names) - MAX_LISTED
-    return ", ".join(names[:MAX_LISTED]) + (f" and {others} more" if others > 0 else "")
+    return first_of(names, MAX_LISTED)
 
 
 def format_burst(packets: int, duration: float, rtt: float) -> str:

@@ -18,7 +18,7 @@ from dfcmodel.packets.engine import watch_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plan import Fault, PortWatchdog
 from dfcmodel.packets.simulation import plan_scenario, trajectory
-from hopflow.checks import choice, instance, instances, number
+from hopflow.checks import choice, first_of, instance, instances, number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure
 from hopflow.units import WithUnit, in_units, quantities
@@ -93,8 +93,9 @@ class WatchdogRun(Result):
         """Return status, texts on scenario, alarms, time and storms, number of dropped packets, by name."""
         undecided = {"storms undecided": f"{len(self.undecided)}, the run ends too early to declare or miss them"}
         links = [*dict.fromkeys(link for link, *_ in self.unwatched)]
-        names = ", ".join(links[:3]) + (f" and {len(links) - 3} others" if len(links) > 3 else "")
-        unwatched = {"storms unwatched": f"{len(self.unwatched)}, without a watchdog at {names}"} if links else {}
+        unwatched = (
+            {"storms unwatched": f"{len(self.unwatched)}, without a watchdog at {first_of(links, 3)}"} if links else {}
+        )
         return {
             "status": self.run.status,
             "scenario": self.run.scenario.name,

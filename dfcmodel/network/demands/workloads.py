@@ -24,7 +24,7 @@ from dfcmodel.network.demands.reductions import ALL_REDUCES
 from dfcmodel.network.demands.waiting_flows import WaitingFlows
 from dfcmodel.network.flows import Flows
 from hopflow.callers import warn_caller
-from hopflow.checks import count_of, format_value, instance, instances, integer, refuse_options
+from hopflow.checks import count_of, first_of, format_value, instance, instances, integer, refuse_options
 from hopflow.deprecations import takes_options
 from hopflow.parameters import param, validate_parameters
 from hopflow.units import WithUnit, readable_text
@@ -290,8 +290,7 @@ def _of_text(text: str, hosts: int, parameters: _FileParameters, packet_size: fl
 def _name_lines(lines: Sequence[int]) -> str:
     """Return numbers of lines as a string such as "lines 3, 7"; at most `MAX_LINES` of them."""
     numbers = sorted({*lines})
-    more = f" and {len(numbers) - MAX_LINES} more" if len(numbers) > MAX_LINES else ""
-    return f"line{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers[:MAX_LINES]))}{more}"
+    return f"line{'s' * (len(numbers) > 1)} {first_of([*map(str, numbers)], MAX_LINES)}"
 
 
 def _of_traces(contents: Sequence[bytes], hosts: int, parameters: _FileParameters, packet_size: float) -> ListedFlows:
@@ -310,9 +309,8 @@ def _of_traces(contents: Sequence[bytes], hosts: int, parameters: _FileParameter
     converter = TraceFlows(traces, groups, packet_size, parameters.algorithm)
     flows = converter.run()
     if flows.size and (unused := converter.unused_groups()):
-        more = f" and {len(unused) - MAX_NAMES} more" if len(unused) > MAX_NAMES else ""
         message = (
-            f"groups {', '.join(map(repr, unused[:MAX_NAMES]))}{more}: no operation has such a pg_name; operations "
+            f"groups {first_of([*map(repr, unused)], MAX_NAMES)}: no operation has such a pg_name; operations "
             "without a pg_name are of all ranks"
         )
         warn_caller(UserWarning(message), "dfcmodel")

@@ -484,7 +484,7 @@ def test_recoveries_are_said_where_flows_differ() -> None:
     assert [column.get("recovery") for column in columns] == [
         "newreno: 0; sack: 1",
         None,
-        "sack: 0, 1, 2 and 2 others; newreno: 5",
+        "sack: 0, 1, 2 and 2 more; newreno: 5",
     ]
     many = dfc.ensemble(flows_of(NewReno(), CUBIC()), 2, level="fluid").summary()
     assert many["recovery"] == "newreno: 0; sack: 1"
