@@ -159,6 +159,7 @@ def _set_window(row: Any, flow: Flow, path: _Path, h: float, min_rto: float, flu
     # The rule must get each ACK by itself up to the largest window that the path and its buffers hold.
     largest = float(min(flow.max_window, path.slowest_rate * path.round_trip * h + path.buffers))
     row["single_acks"] = acts_on_single_acks(rule, path.round_trip * h, path.slowest_rate, largest, path.round_trip)
+    row["linux_timer"] = flow.stack is not None
     row["recovery"] = RECOVERY[fluid.recovery or source.recovery]
     row["lost_in_pipe"] = fluid.pipe == "fall1996"
     row["holes_mask"] = (1 << math.ceil(math.log2(2 + 2 * flow.max_window))) - 1

@@ -207,8 +207,9 @@ class Flow(Described):
     stack
         ``"linux-6.12"``: the behaviour of hosts with Linux 6.12 besides their window rule, for options that are not
         set: an initial window of 10, ``delayed_acks="counted"``, ``quick_acks=1079``, and at packet level
-        ``segments=True`` and ``recovery="linux-6.12"`` if ``Packets(recovery=)`` names none. None: the defaults. It
-        does not select the rule: use `LinuxCUBIC` and others. Not in ns-2's convention.
+        ``segments=True`` and ``recovery="linux-6.12"`` if ``Packets(recovery=)`` names none. The retransmission timer
+        is SRTT + max(min_rto, 4 RTTVAR), later by up to a round trip than that of RFC 6298. None: the defaults. It does
+        not select the rule: use `LinuxCUBIC` and others. Not in ns-2's convention.
     paths
         Further paths of a sprayed flow, with the same first and last links and the same number of links. Each packet
         takes one of all paths, according to ``Packets(spraying=)``, and ACKs return by ``path``. Packets overtake each

@@ -86,7 +86,6 @@ LIMIT_KINDS = (
     "reordering over several paths",
     "steps at the same time",
     "parts of packets",
-    "timer of Linux",
 )
 """First words of the limits, in the order of their flags."""
 
@@ -151,7 +150,6 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
         *_part_filled(scenario),
         *_path_mismatches(scenario, in_packets=run.step == 0.0),
     )
-    of_flows += _timer_of_linux(run)
     unmarked = (*(_no_marks(scenario) or _pauses_before_marks(run)), *_instability(scenario), *of_flows)
     if run.step == 0.0:
         by_path = (
@@ -764,23 +762,6 @@ def _go_back_over_paths(run: Any) -> tuple[str, ...]:
         "go-back-N over several paths: sprayed packets overtake each other, and go-back-N takes that for a loss: "
         f"{names} went back {back} times, and sent {sent:.0f} packets for {delivered:.0f} delivered and {lost:.0f} "
         "lost ones; write Packets(recovery=SelectiveRepair(reordering=64))",
-    )
-
-
-def _timer_of_linux(run: Any) -> tuple[str, ...]:
-    """Return () or one message: flows of Linux with timeouts, whose timer is that of RFC 6298.
-
-    The RFC bounds the sum of the round-trip time and its variation, Linux the variation alone (``tcp_rtt_estimator``,
-    net/ipv4/tcp_input.c). At 20 ms and ``min_rto`` = 0.2 s the timer is 0.2 s here and 0.22 s there.
-    """
-    is_linux = run.scenario.table.given("stack") | (np.array(run.recoveries or "") == LINUX)
-    flows = np.flatnonzero(is_linux & (np.asarray(run.timeouts) > 0.0))
-    if not len(flows):
-        return ()
-    return _as_tuple(
-        f"timer of Linux: the retransmission timer of {_list_flows(run.scenario, flows)} is max(min_rto, SRTT + 4 "
-        "RTTVAR) of RFC 6298; that of Linux is SRTT + max(min_rto, 4 RTTVAR), later by up to a round trip: add the "
-        "round-trip time to min_rto"
     )
 
 

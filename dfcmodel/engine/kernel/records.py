@@ -47,7 +47,8 @@ def _record(**fields: str) -> np.dtype[Any]:
 FLOW = np.dtype(
     [
         *_record(
-            wholes="start source exit ack_lag pending in_recovery sent_before rule log_first log_end single_acks",
+            wholes="start source exit ack_lag pending in_recovery sent_before rule log_first log_end single_acks "
+            "linux_timer",
             reals="delivered entered rcv_nxt rcv_max rcv_position offset snd_una snd_nxt snd_max emitted "
             "deadline rtt rtt_before timed_seq timed_at rto backoff max_window flow_size acks_each ack_part jitter "
             "dup_acks",

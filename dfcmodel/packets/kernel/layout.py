@@ -612,6 +612,7 @@ FLOW = np.dtype(
         ("echo", "i4"),  # receiver, 1: ACKs echo congestion up to a packet with CWR (RFC 3168)
         ("accurate", "i4"),  # 1: each mark is echoed, once, and an event of the rule (RFC 8257)
         ("selective", "i4"),  # 1: ACKs are selective (RFC 2018)
+        ("linux_timer", "i4"),  # 1: the minimum of the timer bounds four variances alone
         ("rtt", "f8"),  # s, of the last ACK
         ("cwnd", "f8"),
         ("most", "f8"),  # largest window
@@ -650,7 +651,7 @@ FLOW = np.dtype(
         ("ssthresh", "f8"),
         ("srtt", "f8"),
         ("variance", "f8"),
-        ("current", "f8"),  # srtt and four variances, s
+        ("current", "f8"),  # srtt and four variances, or more in Linux, s
         ("pace_at", "f8"),  # next packet of a paced sender is due, or of a rate rule was sent, s
         ("bits", "i4"),  # offset of its bit maps; -1: none
         ("bit_mask", "i4"),

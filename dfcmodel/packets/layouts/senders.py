@@ -24,6 +24,7 @@ from dfcmodel.packets.layouts.native_rules import set_native
 from dfcmodel.packets.layouts.ports import Calendar, Event
 from dfcmodel.packets.methods import recovery_named
 from dfcmodel.packets.plan import ENDLESS
+from dfcmodel.packets.recoveries.linux import LinuxRecovery
 from hopflow.kernels import make_kernel
 from hopflow.tcp_constants import INITIAL_RTO, OLD_INITIAL_RTO
 from responsefn import DeliveryRule, RateRule, WindowRule
@@ -49,7 +50,7 @@ __all__ = [
     "write_numbers",
 ]
 
-APART = ("start", "stop", "priority", "host", "weight", "after", "delays", "stack")
+APART = ("start", "stop", "priority", "host", "weight", "after", "delays")
 """Options of flows that do not change their rows, or are written for all of them at once."""
 OF_ROWS = tuple(option.name for option in OPTIONS if option.name not in APART)
 """Options of flows that change their rows."""
@@ -217,6 +218,7 @@ def _set_row(
         recovery = recovery_named(plan.recoveries[f])
         row["recovery"] = plan.recovery_kinds.index(type(recovery))
         row["selective"] = recovery.selective
+        row["linux_timer"] = spec.stack is not None or isinstance(recovery, LinuxRecovery)
         if recovery.own:
             row["own"][: len(recovery.own)] = recovery.own
         row["accurate"] = answers_marks(type(source))

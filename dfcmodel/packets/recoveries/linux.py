@@ -16,14 +16,16 @@ __all__ = ["LinuxRecovery"]
 class LinuxRecovery(RackRecovery):
     """RACK-TLP with proportional rate reduction as in Linux 6.12's tcp_input.c, ``tcp_cwnd_reduction``.
 
-    It differs from `RackRecovery`, whose reduction is that of RFC 6937, in three points:
+    It differs from `RackRecovery`, whose reduction is that of RFC 6937, in four points:
 
     1. Below the window an ACK permits as many packets as it delivers, and one more only if it advances ``snd_una`` and
        shows no new loss, as in RFC 9937 (``SafeACK``). RFC 6937 permits one more at each ACK, so that retransmissions
        into a full buffer are lost as well.
     2. Above the window packets are sent in proportion to the window before the reduction (``prior_cwnd``), not to the
        packets in flight then.
-    3. If there are still lost packets at the end of recovery, retransmitted or not, another recovery begins at that
+    3. The retransmission timer is SRTT + max(min_rto, 4 RTTVAR) (``tcp_rtt_estimator``), not max(min_rto, SRTT + 4
+       RTTVAR) (RFC 6298).
+    4. If there are still lost packets at the end of recovery, retransmitted or not, another recovery begins at that
        ACK with another reduction of the window (``tcp_time_to_recover``).
 
     Parameters

@@ -17,6 +17,7 @@ from dfcmodel import (
     Fluid,
     Link,
     Packets,
+    RateTrace,
     Scenario,
     StepMarking,
     chain,
@@ -24,6 +25,8 @@ from dfcmodel import (
     to_ns3,
     trace_packets,
 )
+from dfcmodel.engine.kernel.records import FLOW as FLUID_FLOW
+from dfcmodel.engine.kernel.tcp.retransmission_timer import sample_rtt
 from responsefn import AIMD, BBR, CUBIC, DCTCP, BBRv1, NewReno, Reno, Tahoe, Vegas
 from responsefn.linux import LinuxCDG, LinuxCUBIC, LinuxHSTCP, LinuxHybla
 from tests.oracles.engines import (
@@ -189,6 +192,38 @@ def test_a_stack_gives_what_is_not_given() -> None:
         one = Scenario("one", scenario.links, [given], duration=2 * DELAY)
         for level in ("fluid", "packets"):
             assert simulate(one, level=level).window[0, 0] == pytest.approx(window), level
+
+
+@pytest.mark.parametrize("rtt", [0.02, 0.1])
+@pytest.mark.parametrize(
+    ("options", "recovery", "is_linux"),
+    [({}, None, False), ({"stack": "linux-6.12"}, None, True), ({"stack": "linux-6.12"}, "sack", True),
+     ({}, "linux-6.12", True), ({}, "rack", False)],
+)  # fmt: skip
+def test_the_minimum_bounds_the_variation_alone_in_linux(
+    rtt: float, options: dict[str, Any], recovery: Any, is_linux: bool
+) -> None:
+    """After a timeout the timer is 2 min_rto, and 2 (RTT + min_rto) in Linux (tcp_rtt_estimator): 0.44 s at 20 ms."""
+    links = [Link("a", "b", "10Mbps", 0.5 * rtt, 1000)]
+    loss = [RateTrace("a->b", (0.0, 0.5, 2.5), ("10Mbps", 0.0, "10Mbps"))]
+    flows = [Flow("f", ("a", "b"), NewReno(), max_window=4, **options)]
+    scenario = Scenario("down", links, flows, duration=3.0, elements=loss)
+    trace = trace_packets(scenario, ["a->b"], Packets(seed=1, recovery=recovery)).to_pandas()
+    data = trace[~trace.ack]
+    first = data.number[data.number.duplicated()].iloc[0]
+    waits = np.diff(data.arrived[data.number == first])
+    assert waits[1] == pytest.approx(2.0 * (0.2 + is_linux * rtt), rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("is_linux", "min_rto", "rto"), [(0, 0.2, 0.2), (1, 0.2, 0.24), (1, 0.05, 0.12), (1, math.inf, math.inf)]
+)
+def test_the_timer_of_linux_in_the_fluid(is_linux: int, min_rto: float, rto: float) -> None:
+    """A first sample of 40 ms: SRTT + 4 RTTVAR is 0.12 s."""
+    flow = np.zeros(1, FLUID_FLOW).view(np.recarray)[0]
+    flow.linux_timer = is_linux
+    sample_rtt(flow, 0.04, min_rto)
+    assert flow.rto == pytest.approx(rto)
 
 
 @pytest.mark.parametrize(

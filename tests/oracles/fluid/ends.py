@@ -166,7 +166,7 @@ class TcpEnds(AckedEnds):
                 self.most,
                 single=bool(record["single_acks"]),
             ),
-            Timer(plan.min_rto, float(record["rto"])),
+            Timer(plan.min_rto, float(record["rto"]), bool(record["linux_timer"])),
             self.size,
             self.h,
             self.quantum,

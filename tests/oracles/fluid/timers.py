@@ -20,8 +20,8 @@ class Timer:
         Smallest timeout in s; inf: it never expires.
     """
 
-    def __init__(self, least: float, rto: float) -> None:
-        self.least, self.rto = least, rto
+    def __init__(self, least: float, rto: float, linux: bool = False) -> None:
+        self.least, self.rto, self.linux = least, rto, linux
         self.srtt = self.rttvar = 0.0
         self.backoff, self.deadline = 1.0, math.inf
         self.timed: tuple[float, float] | None = None  # sequence number, time
@@ -43,7 +43,8 @@ class Timer:
             self.rttvar += 0.25 * (abs(sample - self.srtt) - self.rttvar)
             self.srtt += 0.125 * (sample - self.srtt)
         self.backoff, self.timed = 1.0, None
-        self.rto = max(self.least, self.srtt + 4.0 * self.rttvar)
+        bounded = max(4.0 * self.rttvar, self.least) if self.linux else 4.0 * self.rttvar
+        self.rto = max(self.least, self.srtt + bounded)
 
     def restart(self, now: float) -> None:
         """Restart it (5.1, 5.3)."""

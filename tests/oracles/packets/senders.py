@@ -11,7 +11,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.flows import first_state
+from dfcmodel.packets.methods import recovery_named
 from dfcmodel.packets.ns2_random import TICK
+from dfcmodel.packets.recoveries.linux import LinuxRecovery
 from dfcmodel.packets.refusals import check_rate, check_window
 from responsefn import DeliveryRule, Feedback
 from responsefn.rules.base import Event
@@ -29,10 +31,10 @@ SYN_LOST_RTO = 3.0
 
 
 class Clock:
-    """Estimator of the retransmission timeout: RFC 6298, or in ns-2's clock ticks."""
+    """Estimator of the retransmission timeout: RFC 6298, or in ns-2's clock ticks, or of Linux."""
 
-    def __init__(self, ticks: bool, phase: float, least: float) -> None:
-        self.ticks, self.phase, self.least = ticks, phase, least
+    def __init__(self, ticks: bool, phase: float, least: float, linux: bool) -> None:
+        self.ticks, self.phase, self.least, self.linux = ticks, phase, least, linux
         self.backoff = 1
         self.srtt = 0.0
         self.variance = 4800.0 if ticks else 0.0
@@ -49,7 +51,10 @@ class Clock:
         else:
             self.variance += 0.25 * (abs(rtt - self.srtt) - self.variance)
             self.srtt += 0.125 * (rtt - self.srtt)
-        self.current = self.srtt + 4.0 * self.variance
+        bounded = 4.0 * self.variance
+        if self.linux:
+            bounded = max(bounded, self.least)
+        self.current = self.srtt + bounded
 
     def _measure_ticks(self, now: float, took: float) -> None:
         """Update in whole ticks; srtt is in eighths of a tick, the variance in quarters."""
@@ -96,7 +101,8 @@ class Sender:
         if self.ns2:
             self.state = self.state._replace(cwnd=1.0, ssthresh=float(int(self.announced)))
         self.first_window = 2.0
-        self.clock = Clock(self.ns2, float(plan.phases[f]), plan.scenario.min_rto)
+        linux = flow.stack is not None or isinstance(recovery_named(plan.recoveries[f]), LinuxRecovery)
+        self.clock = Clock(self.ns2, float(plan.phases[f]), plan.scenario.min_rto, linux)
         self.opening, self.syn = int(plan.opening[f]), int(self.connecting)
         self.size = flow.size + self.opening
         self.fin = self.size - 1 if self.connecting and flow.all_packets < math.inf else -1

@@ -18,7 +18,10 @@ __all__ = ["expire_timer", "restart_timer", "sample_rtt", "sample_timed_packet"]
 
 @compiled
 def sample_rtt(flow: Any, sample: float, min_rto: float) -> None:
-    """Update SRTT, RTTVAR, RTO, at least ``min_rto``, by ``sample``, s (RFC 6298, 2); reset backoff, end the timing."""
+    """Update SRTT, RTTVAR, RTO, at least ``min_rto``, by ``sample``, s (RFC 6298, 2); reset backoff, end the timing.
+
+    In Linux ``min_rto`` bounds the term of the variation, not the sum (``tcp_rtt_estimator``, net/ipv4/tcp_input.c).
+    """
     if flow.srtt == 0.0:  # 2.2: the first sample
         flow.srtt = sample
         flow.rttvar = 0.5 * sample
@@ -27,7 +30,10 @@ def sample_rtt(flow: Any, sample: float, min_rto: float) -> None:
         flow.srtt += SRTT_GAIN * (sample - flow.srtt)
     flow.backoff = 1.0
     flow.timed_seq = -1.0
-    flow.rto = max(min_rto, flow.srtt + RTO_DEVIATIONS * flow.rttvar)  # 2.4
+    variation = RTO_DEVIATIONS * flow.rttvar
+    if flow.linux_timer == 1:
+        variation = max(variation, min_rto)
+    flow.rto = max(min_rto, flow.srtt + variation)  # 2.4
 
 
 @inlined

@@ -29,7 +29,10 @@ def rto_with_backoff(senders: Any, f: int) -> float:
 
 @inlined
 def update_rtt_estimate(senders: Any, f: int) -> None:
-    """Update flow f's RTT estimate with the time since its timed packet was sent (RFC 6298, 2 and 4)."""
+    """Update flow f's RTT estimate with the time since its timed packet was sent (RFC 6298, 2 and 4).
+
+    Linux bounds the term of the variation, not the sum (``tcp_rtt_estimator``, net/ipv4/tcp_input.c).
+    """
     s = senders.flow[f]
     now = senders.clock[NOW]
     rtt = now - s.timed_at
@@ -42,7 +45,10 @@ def update_rtt_estimate(senders: Any, f: int) -> None:
     else:
         s.variance += RTTVAR_GAIN * (abs(rtt - s.srtt) - s.variance)  # 2.3
         s.srtt += SRTT_GAIN * (rtt - s.srtt)
-    s.current = s.srtt + RTO_DEVIATIONS * s.variance
+    variation = RTO_DEVIATIONS * s.variance
+    if s.linux_timer == 1:
+        variation = max(variation, senders.clock[MIN_RTO])
+    s.current = s.srtt + variation
 
 
 @inlined
