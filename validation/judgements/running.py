@@ -29,6 +29,7 @@ from validation.claims import find, ledger
 from validation.display.svg import drawn
 from validation.judgements import keeping, pickles
 from validation.judgements.code_hashes import hashes_of_code
+from validation.judgements.settings import listed, stated
 from validation.judgements.verdicts import Claim, Finding
 from validation.manifest import MANIFEST_SHA256
 from validation.networks import recomputing
@@ -44,7 +45,7 @@ NOT_USED = (
     "verdicts.csv", "thresholds.csv", "readings.csv", "numbers.csv", "without_packet_level.csv", "without_explanation.csv", "paraphrases.csv", "headlines.csv", "inferred.csv", "inferred_parameters.csv", "settings.csv", "manifest.txt",
 )  # fmt: skip
 """Published tables that are written from findings, or are for the pages alone."""
-MAKING = ("validation.checks", "validation.display.svg")
+MAKING = ("validation.checks", "validation.display.svg", "validation.judgements.settings")
 """Modules that make findings of what claims measure."""
 
 
@@ -159,12 +160,14 @@ def _longest_first(claim: Claim) -> tuple[int, str]:
 
 def _check(id: str) -> Finding:
     """Check a claim, draw its figures, and keep the result under the key of before."""
-    key = key_of(find(id))
-    found = find(id).check()
+    claim = find(id)
+    key = key_of(claim)
+    found = claim.check()
     pictures = tuple(
         replace(drawn(picture), draw=functools.partial(_redraw, id, n)) for n, picture in enumerate(found.pictures)
     )
-    finding = replace(found, pictures=pictures)
+    settings = listed(found.cases) if stated(claim.paper) else {}  # by this process, which has read their tables
+    finding = replace(found, pictures=pictures, settings=settings)
     pickles.write(f"{FINDINGS}/{id}", key, finding)
     return finding
 

@@ -86,6 +86,11 @@ def _levels(case: str, table: str, column: str) -> str:
     return ", ".join(words)
 
 
+def stated(paper: str) -> dict[str, dict[str, str]]:
+    """Return the rows of a paper in ``settings.csv``, by the name of the setting."""
+    return {row["setting"]: row for row in records.rows("settings.csv") if row["paper"] == paper}
+
+
 def settings_of(paper: str, finding: Finding) -> Iterator[Setting]:
     """Yield the settings of a claim of a paper, those that are ours first, with what varying them gives.
 
@@ -94,11 +99,9 @@ def settings_of(paper: str, finding: Finding) -> Iterator[Setting]:
     paper
         As in the ledger; one without rows in ``settings.csv`` has no list.
     finding
-        The verdicts on the claim in all readings, and its cases.
+        The verdicts on the claim in all readings, and the settings of its cases.
     """
-    known = {row["setting"]: row for row in records.rows("settings.csv") if row["paper"] == paper}
-    if not known:
-        return
+    known = stated(paper)
     found = [
         Setting(
             name,
@@ -106,7 +109,7 @@ def settings_of(paper: str, finding: Finding) -> Iterator[Setting]:
             *((row["stated by"], row["place"]) if (row := known.get(name)) else ("", "")),
             results=tuple(_results(row["varied in"] if row else "", finding)),
         )
-        for name, values in listed(finding.cases).items()
+        for name, values in finding.settings.items()
     ]
     order = {OURS: 0, "": 1, READING: 2, PAPER: 3}
     yield from sorted(found, key=lambda each: (order[each.stated_by], not each.results))

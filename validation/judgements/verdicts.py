@@ -202,6 +202,8 @@ class Finding:
     own_programs
         What hopflow itself wrote of the programs that a simulator ran for the claim, such as DFC, by
         simulator: its verdict is not independent of the model's.
+    settings
+        The values of the parameters and factors of its cases, by name; empty where the paper has no list of settings.
 
     Examples
     --------
@@ -222,6 +224,7 @@ class Finding:
     experiments: tuple[Experiment, ...] = ()
     gap: Gap | None = None
     own_programs: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def headline(self) -> str:
