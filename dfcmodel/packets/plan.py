@@ -20,6 +20,7 @@ from dfcmodel.network.queueing.buffers import cell_bytes
 from dfcmodel.network.queueing.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
 from dfcmodel.network.queueing.coupled import DualPI2
 from dfcmodel.network.queueing.disciplines import DFC, Pause, manager_of
+from dfcmodel.network.queueing.pause_responses import QUANTUM
 from dfcmodel.packets.kernel.layout import CLASSES as EVENT_CLASSES
 from dfcmodel.packets.kernel.links.path_elements import RELEASED
 from dfcmodel.packets.methods import recovery_named
@@ -77,8 +78,6 @@ PACES = (2.0, 1.2)
 """Windows per round trip at which window senders are paced in slow start and after, as in Linux."""
 CLOCK_PHASES = 2006
 """Sets the random phases of clocks apart from all other random numbers."""
-QUANTUM = 512.0
-"""Bits of the paused link in a pause quantum (IEEE 802.3, 31B.2)."""
 MAX_CHAINS = 1 << 20
 """Most elements of all chains: the key of a packet that is held contains its position."""
 HASH, MULTIPLIER = 0x8B51F9DD, 0x58F38DED

@@ -9,6 +9,7 @@ import numpy as np
 
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.queueing.class_pauses import ALL, CONTROL
+from dfcmodel.network.queueing.pause_responses import QUANTUM
 from dfcmodel.network.run_tables import LAST_PART
 from dfcmodel.results.records import samples_until
 from hopflow.checks import first_of
@@ -60,7 +61,8 @@ def deadlock_of(run: Records) -> PauseDeadlock | None:
     A queue is stuck for ever if it is paused, and more packets in stuck queues than the threshold of the pause keep it
     paused. The algorithm computes the largest set of such queues by removing others (Coffman et al. 1971, with queues
     as processes). If there were too many pauses to record, or if thresholds do not determine their ends, progress
-    decides: packets wait at paused links, and none has left any of them in the last part of the run.
+    decides: packets wait at paused links, and none has left any of them in the last part of the run, which is longer
+    than quanta and messages delay them.
     """
     if run.remaining is None or not len(run.remaining):
         return None
@@ -186,7 +188,8 @@ def _standstill(run: Records, lasting_pauses: dict[Lane, list[Any]]) -> PauseDea
     reference = float(run.time[_reference_sample(run)])
     if run.paused is not None and ((run.paused["fault"] == 1) & (run.paused["end"] > reference)).any():
         return None  # a fault stood in the way, at the end or in the last part of the run
-    if any(_can_end(link.discipline, float(run.time[-1])) for link in run.scenario.links):
+    end = float(run.time[-1])
+    if end - reference <= _longest_wait(run) or any(_can_end(link.discipline, end) for link in run.scenario.links):
         return None
     begins = [float(pause["begin"]) for by in lasting_pauses.values() for pause in by]
     since = max(begins, default=(1.0 - LAST_PART) * float(run.time[-1]))
@@ -198,6 +201,19 @@ def _can_end(rule: Any, end: float) -> bool:
     """Return whether a standstill may be no deadlock: pauses let packets pass, or a storm began before ``end``, s."""
     storm = getattr(rule, "storm", None)
     return getattr(rule, "paused_rate", 0.0) > 0.0 or (storm is not None and storm < end)
+
+
+def _longest_wait(run: Records) -> float:
+    """Return the longest time, s, for which a link is stopped although no queue is: by quanta, or messages on their way.
+
+    It is an upper bound, of the longest delay and the slowest link.
+    """
+    links = run.scenario.links
+    delay, packet = max(link.delay for link in links), max(1.0 / link.rate for link in links)
+    quantum = QUANTUM / (8.0 * run.scenario.packet_size) * packet
+    rules: list[Any] = [link.discipline for link in links]
+    wait = max((getattr(r, "signalling", 0.0) + (getattr(r, "quanta", None) or 0) * quantum for r in rules), default=0.0)
+    return float(2.0 * (delay + packet) + wait)
 
 
 def _reference_sample(run: Records) -> int:

@@ -269,6 +269,34 @@ def test_a_link_slower_than_the_run_is_no_deadlock(method) -> None:
     assert run.status is Status.COMPLETED
 
 
+@pytest.mark.parametrize(
+    ("rule", "delay", "duration"),
+    [
+        (dfc.Pause(high=40, low=20, quanta=65535), 1e-6, 8e-4),
+        (dfc.Credits(buffer=200), 4e-4, 1.5e-3),
+    ],
+    ids=["quanta", "credits on their way"],
+)
+def test_a_wait_for_quanta_or_messages_is_no_deadlock(rule, delay, duration) -> None:
+    """Nothing moves in the last quarter: quanta of 839 us began before it, or credits need longer than it to arrive."""
+    links = [dfc.Link(*ends, C, delay, 5000, rule) for ends in (("a", "s"), ("b", "s"), ("s", "r"))]
+    flows = [dfc.Flow(name, (name, "s", "r"), FixedRate()) for name in "ab"]
+    scenario = dfc.Scenario("one switch", links, flows, duration=duration, packet_size=1000)
+    run = simulate(scenario, PACKETS)
+    assert run.remaining["still"].all()
+    assert run.deadlock is None
+    assert run.status is Status.COMPLETED
+    later = simulate(replace(scenario, duration=2.0 * duration), PACKETS)
+    assert (later.delivered[:, -1] > run.delivered[:, -1]).all()
+
+
+def test_a_ring_with_quanta_is_deadlocked() -> None:
+    """The pauses of a ring are renewed, as its packets wait for each other."""
+    run = simulate(ring(dfc.Pause(high=40, low=38, quanta=65535)), PACKETS)
+    assert run.status is Status.DEADLOCKED
+    assert run.deadlock.cycle == RING
+
+
 def test_a_pause_whose_end_is_under_way_holds_nothing() -> None:
     """The circle of a deadlocked run, one of its pauses about to end: nothing is known to last."""
     run = simulate(ring(RULES[0]), PACKETS)
