@@ -41,7 +41,7 @@ from dfcmodel.network.queueing.disciplines import (
 from dfcmodel.network.queueing.managers import RED
 from dfcmodel.network.queueing.marking import RampMarking, StepMarking
 from dfcmodel.results.full_buffers import passing_full_buffers
-from dfcmodel.results.pauses import REQUEST, requesters_of
+from dfcmodel.results.pauses import PAUSES_NOTHING, REQUEST, requesters_of
 from dfcmodel.theory.law import law_of
 from dfcmodel.theory.stability import chain_limit
 from hopflow.checks import count_of, first_of
@@ -520,10 +520,22 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
         kinds = ", ".join(sorted({type(rule).__name__ for rule in rules}))
         listed, used = (", ".join(map(str, values)) for values in (sorted(lossless), priorities))
         unused[f"classes {listed} of {kinds}"] = f"priorities of flows: {used}, which are never paused and may be lost"
-    unused |= _elements_without_packets(scenario, in_packets=run.step == 0.0)
+    unused |= _ineffective_storms(run, end) | _elements_without_packets(scenario, in_packets=run.step == 0.0)
     if not unused:
         return ()
     return _as_tuple(f"unused options: {' and '.join(unused)}: {'; '.join(unused.values())}")
+
+
+def _ineffective_storms(run: Any, end: float) -> dict[str, str]:
+    """Return the faults of a run that ends at ``end``, s, of which none pauses anything, and why, by their names."""
+    scenario, paused = run.scenario, run.paused
+    storms = scenario.by_link(lambda link: getattr(link.discipline, "storm", None)).astype(np.float64)  # None: nan
+    faulty, begins = np.flatnonzero(np.isfinite(storms)), storms < end
+    if not faulty.size or (begins.any() and (paused is None or paused["fault"].any())):
+        return {}
+    late = f"storm is in s, and the run ends at {end:g} s: no fault begins"
+    name = _list_names("link", [scenario.links[n].name for n in faulty.tolist()])
+    return {f"storm of {name}": PAUSES_NOTHING if begins.any() else late}
 
 
 def _elements_without_packets(scenario: Scenario, *, in_packets: bool) -> dict[str, str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PAUSED",
+    "PAUSES_NOTHING",
     "REQUEST",
     "PauseStorm",
     "chain_of_pauses",
@@ -41,6 +42,9 @@ of a host); ``by``: index of the link whose queue requested the pause, of links 
 (`requesters_of`); ``priority``: the paused class (`PFC`; ALL: all classes); ``fault`` = 1: a fault requested it,
 whatever the queue; ``begin``, ``end``: s (inf: it had not ended at the end of the run); ``resumed`` = 1: its end was in
 transit at the end of the run, or a fault ends after the run."""
+
+PAUSES_NOTHING = "it pauses nothing: no link or host that obeys pauses feeds it with packets of a lossless class"
+"""What is wrong with a fault that pauses no queue."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from dfcmodel.packets.engine import watch_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plan import Fault, PortWatchdog
 from dfcmodel.packets.simulation import plan_scenario, trajectory
+from dfcmodel.results.pauses import PAUSES_NOTHING
 from hopflow.checks import choice, first_of, instance, instances, number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure
@@ -180,8 +181,7 @@ def watch_packets(
     plan = plan_scenario(scenario, method, duration=end, sample=end / 100.0)
     for p in faults:
         if not plan.faulty_pauses(p):
-            msg = "it pauses nothing: no link or host that obeys pauses feeds it with packets of a lossless class"
-            raise ValueError(f"storms of {scenario.links[p].name}: {msg}")
+            raise ValueError(f"storms of {scenario.links[p].name}: {PAUSES_NOTHING}")
     ports = _ports_to_watch(plan, links)
     phases = np.random.default_rng([method.seed or 0, PHASES]).random(len(ports))
     plan = replace(

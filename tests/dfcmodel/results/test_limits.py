@@ -13,6 +13,7 @@ import pytest
 import dfcmodel as dfc
 from dfcmodel.lossless import leaf_spine
 from dfcmodel.recoveries import RackRecovery
+from hopflow import Status
 from responsefn import BBR, DCQCN, DCTCP, HPCC, LEDBAT, TIMELY, FixedRate, NewReno, PatchedTIMELY, Prague
 from responsefn.linux import LinuxCUBIC
 from tests.dfcmodel.network.chakra_writer import ALL_REDUCE, COLL, COMP, node, trace
@@ -423,6 +424,24 @@ def test_ranks_of_flows_that_no_link_serves_by_rank_are_named(discipline, ranks,
     names = "flow f1" if ranks[0] == 0 else "flows f0, f1"
     said = f"unused options: priority of {names}: priority is for links with Priority, PFC, Credits or a program"
     assert [limit for limit in run.limits if limit.startswith("unused options")] == [said] * unused
+
+
+@pytest.mark.parametrize("level", ["fluid", "packets"])
+@pytest.mark.parametrize("rule", [dfc.Pause(high=30, low=15), dfc.PFC((0,), xoff=30, xon=15)], ids=["Pause", "PFC"])
+def test_storms_without_an_effect_are_named(rule, level) -> None:
+    """A fault in ms without its unit, or at the link out of a host, whose feeders would be paused."""
+    flow = dfc.Flow("f", ("h", "s", "d"), dfc.CBR(5e4), host="direct")
+    nothing = "it pauses nothing: no link or host that obeys pauses feeds it with packets of a lossless class"
+    late = "storm is in s, and the run ends at 0.02 s: no fault begins"
+    for faulty, storm, reason in (("sd", 0.01, ""), ("sd", 10.0, late), ("hs", 0.01, nothing)):
+        links = [
+            dfc.Link(*ends, 1e5, 1e-4, 1000, dataclasses.replace(rule, storm=storm) if ends == faulty else rule)
+            for ends in ("hs", "sd")
+        ]
+        run = dfc.simulate(dfc.Scenario("storm", links, [flow], duration=0.02), level=level)
+        said = f"unused options: storm of link {faulty[0]}->{faulty[1]}: {reason}"
+        assert [limit for limit in run.limits if limit.startswith("unused options")] == [said] * bool(reason)
+        assert (run.status is Status.STORM) is (not reason)
 
 
 @pytest.mark.parametrize("level", ["fluid", "packets"])
