@@ -675,10 +675,10 @@ class Ingresses(RoutedFlows):
         reserved = self.reserved(n)
         if reserved > self.buffer_of(n):
             rooms = len(self.rooms_once(n))
-            msg = f"PFC reserves {reserved:g} packets of its buffer for {rooms} ingress queues"
+            msg = f"{type(rule).__name__} reserves {reserved:g} packets of its buffer for {rooms} ingress queues"
             needed = math.ceil(reserved)
             size = readable_text(needed * self.packet_size, "bytes")
-            hint = f"increase it to {needed} packets ({size}), or reduce xoff or headroom"
+            hint = f"increase it to {needed} packets ({size}), or reduce {rule.room_options}"
             if getattr(rule, "counts", "switch") != "switch":
                 hint += "; with counts='switch', as switches count, the links of a switch share what is reserved"
             has = link.buffer if isinstance(link.buffer, ByteBuffer) else f"{link.buffer:g}"

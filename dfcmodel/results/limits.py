@@ -29,6 +29,7 @@ from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.notifications import follows_telemetry, needs_marks
 from dfcmodel.network.phase_effects import flows_in_phase, unequal_losses
+from dfcmodel.network.queueing.class_pauses import CLASSES
 from dfcmodel.network.queueing.disciplines import (
     DFC,
     FIFO,
@@ -480,6 +481,8 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
     table, routes, priorities = scenario.table, scenario.routes, scenario.table.numbers("priority")
     ranked = ~scenario.by_link(lambda link: isinstance(link.discipline, DISCIPLINES_WITHOUT_PRIORITY))
     meets_ranks = np.bincount(routes.flow, ranked[routes.places], minlength=len(table)) > 0
+    by_class = scenario.by_link(lambda link: link.discipline.pauses == "class")
+    meets_classes = np.bincount(routes.flow, by_class[routes.places], minlength=len(table)) > 0
     is_window = table.of_kind(WindowRule)
     recoveries = run.recoveries or [SELECTIVE] * len(table)  # not recorded: assume the recovery that bounds
     bounded = is_window | (table.of_kind(RateRule) & (np.array(recoveries) == SELECTIVE))
@@ -506,6 +509,11 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
             "priority",
             ~meets_ranks & (priorities != 0.0) & have_ranks,
             "priority is for links with Priority, PFC, Credits or a program",
+        ),
+        (
+            "priority",
+            meets_classes & ((priorities < 0.0) | (priorities >= CLASSES)),
+            f"classes are 0 to {CLASSES - 1}, of a DSCP usually DSCP // {CLASSES}: others are never paused",
         ),
     ):
         if flags.any():

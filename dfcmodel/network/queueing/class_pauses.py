@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import (
@@ -51,10 +51,13 @@ class ByClass(Discipline):
         Class of ACKs: ``"control"``, a class that is sent first and is not under flow control, or ``"class"``.
     storm
         Time at which a fault begins, s; None: never.
+    room_options
+        Parameters of which smaller values reserve less of a buffer, as text.
     """
 
     pauses = "class"
     queue_per = "class"
+    room_options: ClassVar[str] = "xoff or headroom"
 
     classes: tuple[int, ...]
     signalling: float

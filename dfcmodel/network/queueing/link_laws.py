@@ -149,6 +149,7 @@ class LinkLaw(ByClass):
     signalling: WithUnit = 0.0
     manager: QueueManager | None = None
 
+    room_options = "its room"
     managed = None
     counts = "switch"
     acks = "control"
@@ -263,6 +264,8 @@ class Credits(LinkLaw):
     >>> round(float(run.delivered[0, -1]), -2), int(run.lost.sum())
     (5000.0, 0)
     """
+
+    room_options = "buffer of Credits, update or signalling"
 
     buffer: WithUnit | None = None
     update: WithUnit = 1.0

@@ -191,6 +191,18 @@ def test_credits_deadlock_on_a_ring_as_pauses_do() -> None:
     assert below.deadlock is None
 
 
+def test_a_buffer_below_the_room_of_a_law_names_the_law_and_its_parameters() -> None:
+    """Two senders, and a round trip of 200 packets: twice 202 packets, of which none is xoff or headroom."""
+    links = [dfc.Link(*ends, RATE, 100.0 / RATE, 300, dfc.Credits()) for ends in ("as", "bs", "sd")]
+    flows = [dfc.Flow(host, (host, "s", "d"), dfc.CBR(RATE)) for host in "ab"]
+    text = (
+        r"Credits reserves 404 packets of its buffer for 2 ingress queues; increase it to 404 packets \(.*\), "
+        "or reduce buffer of Credits, update or signalling"
+    )
+    with pytest.raises(ValueError, match=text):
+        dfc.Scenario("long", links, flows)
+
+
 def test_a_law_that_does_not_prevent_losses_is_said_to_lose() -> None:
     @dataclass(frozen=True)
     class Blind(dfc.LinkLaw):

@@ -426,6 +426,18 @@ def test_ranks_of_flows_that_no_link_serves_by_rank_are_named(discipline, ranks,
     assert [limit for limit in run.limits if limit.startswith("unused options")] == [said] * unused
 
 
+@pytest.mark.parametrize("rule", [dfc.PFC((3,), xoff=30, xon=15), dfc.Credits((3,))], ids=["PFC", "Credits"])
+@pytest.mark.parametrize(("priority", "named"), [(3, False), (7, False), (8, True), (26, True), (-1, True)])
+def test_priorities_that_are_no_class_are_named(rule, priority, named) -> None:
+    """Such as the DSCP of class 3, 26: the flow beside one of class 3 is never paused."""
+    links = [dfc.Link(*ends, 1e5, 1e-5, 300, rule) for ends in ("as", "bs", "sd")]
+    flows = [dfc.Flow(host, (host, "s", "d"), FixedRate(), priority=c) for host, c in (("a", priority), ("b", 3))]
+    run = dfc.simulate(dfc.Scenario("classes", links, flows, duration=0.05), dfc.Packets(seed=1))
+    said = "unused options: priority of flow a: classes are 0 to 7, of a DSCP usually DSCP // 8: others are never paused"
+    assert [limit for limit in run.limits if limit.startswith("unused options")] == [said] * named
+    assert bool(run.lost[0].sum() > 0.0) is (priority != 3)
+
+
 @pytest.mark.parametrize("level", ["fluid", "packets"])
 @pytest.mark.parametrize("rule", [dfc.Pause(high=30, low=15), dfc.PFC((0,), xoff=30, xon=15)], ids=["Pause", "PFC"])
 def test_storms_without_an_effect_are_named(rule, level) -> None:
