@@ -322,7 +322,8 @@ class _Configuration:
         if pool and self.tables["BUFFER_POOL"] and pool not in self.pools:
             return row._replace(remarks=(*row.remarks, f"its pool {format_value(pool)} is not in BUFFER_POOL"))
         if not self.ratio:
-            return row
+            remark = f"{pool} has no xoff, and size does not reserve xoff: the file does not say where this headroom is"
+            return row._replace(remarks=(*row.remarks, remark)) if pool in self.pools else row
         if pool in self.divided:
             remark = f"{pool or 'the pool'} has the sum of its classes divided by {RATIO} = {self.ratio}"
             return row._replace(pool=pool, pool_size=self.divided[pool], remarks=(*row.remarks, remark))

@@ -89,7 +89,7 @@ class UpDown:
         """
         for name, node in (("source", source), ("target", target)):
             if node not in self.ends:
-                raise ValueError(f"{name} = {node!r}: not an end")
+                raise ValueError(f"{name} = {node!r}: must be an end of the traffic, such as {self.ends[0]!r}")
         row, col, n = self.ends.index(source), self.ends.index(target), len(self._nodes)
         if not np.isfinite(self.lengths[row, col]):
             raise ValueError(f"no route leads up and then down from {source!r} to {target!r}")

@@ -118,6 +118,22 @@ def test_classes_that_share_a_pool_have_no_more_than_it() -> None:
     assert reason.startswith("lossless has 20,480 B in all: 0.55 of the 37,500 B on the cable")
 
 
+def test_headroom_that_neither_size_nor_pool_holds_is_named() -> None:
+    """A size of xon beside a pool without xoff: shared headroom is off, and classes need a size of xon + xoff."""
+    profile = {"pool": "lossless", "xon": "19456", "xoff": "165888"}
+    remark = "lossless has no xoff, and size does not reserve xoff: the file does not say where this headroom is"
+    for size, pools, named in (
+        ("19456", {"lossless": {"type": "ingress"}}, True),
+        ("19456", {"lossless": {"type": "ingress", "xoff": "0"}}, True),
+        ("185343", {"lossless": {"type": "ingress"}}, True),
+        ("185344", {"lossless": {"type": "ingress"}}, False),
+        ("19456", {"lossless": {"type": "ingress", "xoff": "165888"}}, False),
+        ("19456", {}, False),  # a file without pools says nothing of them
+    ):
+        table = read_table(configuration(BUFFER_PROFILE={NAMED: profile | {"size": size}}, BUFFER_POOL=pools))
+        assert {row.remarks for row in table} == {(remark,) if named else ()}
+
+
 def divided(ratio: str | None, **changes: dict) -> list[tuple[RowVerdict, str, int | None]]:
     """Return the verdicts on four ports as those of `pooled`, where the switch divides the sum of xoff by a ratio."""
     names = [f"Ethernet{4 * n}" for n in range(4)]
