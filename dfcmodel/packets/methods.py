@@ -53,6 +53,7 @@ OWN_BY_DELIVERIES = ("prr", "rack", "linux-6.12")
     ack_delay="time",
     count_smoothing="time",
     retry_delay="time",
+    failures="time",
     reroute_delay="time",
     max_cpu_time="time",
     frame_errors="share",
@@ -117,12 +118,12 @@ class Packets(Described):
         switch sends the packet on over the link, among those on paths of the flow, with the fewest packets in its queue
         and transmission, at ties over that of the turn.
     failures
-        Times at which links are down, from and until in s (inf: for ever): a mapping from link names to one pair or
-        several. Packets that a link has begun to send and does not deliver before, or that it sends meanwhile, at its
-        rate, are lost; pause messages are not. The other direction of a cable is another link. Flows with
-        ``host="nic"`` are led by ECMP over shortest paths without these links, sprayed flows over their remaining
-        paths; ACKs take a path that does not fail. A warning names failures after the end of the run, and of links that
-        no packet of data passes.
+        Times at which links are down, from and until in s or strings with a unit (inf: for ever): a mapping from link
+        names to one pair or several. Packets that a link has begun to send and does not deliver before, or that it
+        sends meanwhile, at its rate, are lost; pause messages are not. The other direction of a cable is another link.
+        Flows with ``host="nic"`` are led by ECMP over shortest paths without these links, sprayed flows over their
+        remaining paths; ACKs take a path that does not fail. A warning names failures after the end of the run, and of
+        links that no packet of data passes.
     reroute_delay
         Time from a failure or a repair until hosts send by the new routes, in s. Packets keep the path that they have
         begun.

@@ -392,6 +392,14 @@ def test_ways_around_failures_keep_the_plane_of_a_host() -> None:
         dfc.simulate(scenario, dfc.Packets(seed=1, failures={"b0->b": (2e-5, np.inf)}))
 
 
+def test_failures_have_times_with_units() -> None:
+    failures = {"a->b": ("1 ms", "2 ms"), "b->c": [("2 ms", 4e-3), (0.1, np.inf)]}
+    expected = {"a->b": ((1e-3, 2e-3),), "b->c": ((2e-3, 4e-3), (0.1, np.inf))}
+    assert dfc.Packets(failures=failures).failures == expected
+    with pytest.raises(ValueError, match=r"failures = '5': must be a number and a unit of s, ms, us, ns or min"):
+        dfc.Packets(failures={"a->b": ("1 ms", "5")})
+
+
 def test_failures_without_an_effect_are_named() -> None:
     """Such as times in ms, and a link over which the hash led no flow."""
     links = leaf_links(2, dfc.FIFO())
