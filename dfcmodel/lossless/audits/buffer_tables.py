@@ -76,6 +76,8 @@ class BufferRow:
                 object.__setattr__(self, name, integer(name, getattr(self, name), 0, 10**12, why="bytes"))
         for name in ("place", "profile", "port", "no_headroom", "pool"):
             instance(name, getattr(self, name), str, "a text")
+        if self.pool_size is not None and not self.pool:
+            raise ValueError(f"pool = '': must be the name of the pool of which pool_size = {self.pool_size} is the size")
         if self.priority is not None:
             integer("priority", self.priority, 0, 7, why="a class of traffic")
         object.__setattr__(self, "remarks", instances("remarks", self.remarks, str, "a text"))
@@ -118,7 +120,7 @@ class BufferTable:
     Raises
     ------
     TypeError, ValueError
-        For a table without rows, or with other objects among them.
+        For a table without rows, with other objects among them, or with two sizes of a pool.
 
     Examples
     --------
@@ -142,6 +144,11 @@ class BufferTable:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in self.skipped[:3])
             hint = f" ({reasons})" if reasons else ""
             raise ValueError(f"{self.source}: must have at least one row with an xoff{hint}")
+        sizes: dict[str, int] = {}
+        for row in self.rows:
+            if row.pool_size is not None and sizes.setdefault(row.pool, row.pool_size) != row.pool_size:
+                allowed = f"{sizes[row.pool]:,}, as in another row of pool {row.pool!r}"
+                raise ValueError(f"{self.source}: pool_size = {row.pool_size:,}: must be {allowed}")
 
     @property
     def rates(self) -> list[float]:

@@ -325,8 +325,9 @@ class _Configuration:
             remark = f"{pool} has no xoff, and size does not reserve xoff: the file does not say where this headroom is"
             return row._replace(remarks=(*row.remarks, remark)) if pool in self.pools else row
         if pool in self.divided:
-            remark = f"{pool or 'the pool'} has the sum of its classes divided by {RATIO} = {self.ratio}"
-            return row._replace(pool=pool, pool_size=self.divided[pool], remarks=(*row.remarks, remark))
+            name = pool or "the pool"
+            remark = f"{name} has the sum of its classes divided by {RATIO} = {self.ratio}"
+            return row._replace(pool=name, pool_size=self.divided[pool], remarks=(*row.remarks, remark))
         remark = (
             f"{RATIO} = {self.ratio}: shares headroom whose size the switch computes, and may find less than its xoff"
         )

@@ -172,6 +172,8 @@ def test_the_switch_divides_the_headroom_of_a_pool_by_its_ratio() -> None:
     assert {size for *_, size in divided("4", BUFFER_PROFILE=half)} == {185344 - 102400}
     down = {"Ethernet12": {"speed": "100000", "admin_status": "down"}}
     assert {size for *_, size in divided("3", PORT=down)} == {165888}
+    nameless = {"used": {"xon": "19456", "xoff": "165888", "size": "19456"}}
+    assert divided("3", BUFFER_PROFILE=nameless)[0][1].startswith("the pool has 221,184 B for 4 rows")
 
 
 def test_a_pool_that_the_switch_computes_is_named() -> None:
