@@ -146,6 +146,32 @@ def test_the_largest_queue_names_the_link_or_a_node_with_several() -> None:
     assert simulate(more, level="fluid").summary()["largest queue"].endswith("at node s")
 
 
+@pytest.mark.parametrize("method", METHODS_LOSS_SUMMARIES, ids=["fluid", "packets"])
+@pytest.mark.parametrize("kind", ["PFC", "switch", "Pause"])
+def test_a_queue_that_cannot_exceed_its_threshold_names_the_room_to_pause(kind, method) -> None:
+    """With no packet of room above the threshold it never pauses; in the fluid any room is enough for that."""
+
+    def into_one(room: float) -> dfc.Scenario:
+        rule = dfc.Pause(high=30.5, low=15)
+        if kind != "Pause":
+            rule = dfc.PFC((0,), 30.5, 15, headroom=room, counts="switch" if kind == "switch" else "output")
+        buffer = f"{1500 * (30.5 + room):.0f} B" if kind == "Pause" else 1000
+        links = [dfc.Link(name, "s", 1e6, 1e-5, 1000, rule) for name in "ab"] + [dfc.Link("s", "r", 1e6, 1e-6, buffer, rule)]
+        flows = [dfc.Flow(name, (name, "s", "r"), dfc.CBR(1e6), host="unshaped") for name in "ab"]
+        return dfc.Scenario("two into one", links, flows, duration=5e-3)
+
+    room = 0.4 if isinstance(method, dfc.Packets) or kind == "Pause" else 0.0
+    run = simulate(into_one(room), method)
+    (loss,) = run.lossless_losses[-1:]
+    inputs = 2 if kind == "Pause" else 1  # PFC has the room of one input
+    assert loss.given == pytest.approx(room, abs=1e-9)
+    assert loss.headroom <= inputs * 25.0
+    if isinstance(method, dfc.Packets):
+        assert len(run.paused) == 0
+        assert loss.headroom == pytest.approx(inputs * (20.0 + 2.0))
+    assert simulate(into_one(loss.headroom), method).lossless_losses == ()
+
+
 # Deadlocks by progress and by what holds the pauses, whatever a switch counts; runs that merely stopped or are slow.
 
 C = 5e6
