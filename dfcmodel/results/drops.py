@@ -231,7 +231,7 @@ def _can_exceed(run: Records, room: float, threshold: float) -> bool:
 
 
 def _arriving(run: Records, u: int, rule: Any) -> float:
-    """Return the packets that arrive from feeder u, at its rate, from the request of a pause by a rule until it obeys."""
+    """Return the packets that arrive from feeder u, at its rate, between the request of a pause and its effect."""
     feeder = run.scenario.feeding(u)
     return float(feeder.rate * (2.0 * feeder.delay + rule.signalling) + IN_TRANSMISSION)
 

@@ -204,16 +204,18 @@ def _can_end(rule: Any, end: float) -> bool:
 
 
 def _longest_wait(run: Records) -> float:
-    """Return the longest time, s, for which a link is stopped although no queue is: by quanta, or messages on their way.
+    """Return a bound on the time, s, for which quanta, or messages on their way, stop a link without a full queue.
 
-    It is an upper bound, of the longest delay and the slowest link.
+    It is that of the longest delay and the slowest link.
     """
-    links = run.scenario.links
+    links = run.scenario.link_table.kinds
     delay, packet = max(link.delay for link in links), max(1.0 / link.rate for link in links)
     quantum = QUANTUM / (8.0 * run.scenario.packet_size) * packet
-    rules: list[Any] = [link.discipline for link in links]
-    wait = max((getattr(r, "signalling", 0.0) + (getattr(r, "quanta", None) or 0) * quantum for r in rules), default=0.0)
-    return float(2.0 * (delay + packet) + wait)
+    waits = (
+        getattr(link.discipline, "signalling", 0.0) + quantum * (getattr(link.discipline, "quanta", None) or 0)
+        for link in links
+    )
+    return float(2.0 * (delay + packet) + max(waits))
 
 
 def _reference_sample(run: Records) -> int:

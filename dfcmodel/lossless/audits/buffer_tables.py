@@ -77,7 +77,7 @@ class BufferRow:
         for name in ("place", "profile", "port", "no_headroom", "pool"):
             instance(name, getattr(self, name), str, "a text")
         if self.pool_size is not None and not self.pool:
-            raise ValueError(f"pool = '': must be the name of the pool of which pool_size = {self.pool_size} is the size")
+            raise ValueError(f"pool = '': must be the name of the pool that has pool_size = {self.pool_size}")
         if self.priority is not None:
             integer("priority", self.priority, 0, 7, why="a class of traffic")
         object.__setattr__(self, "remarks", instances("remarks", self.remarks, str, "a text"))

@@ -433,7 +433,9 @@ def test_priorities_that_are_no_class_are_named(rule, priority, named) -> None:
     links = [dfc.Link(*ends, 1e5, 1e-5, 300, rule) for ends in ("as", "bs", "sd")]
     flows = [dfc.Flow(host, (host, "s", "d"), FixedRate(), priority=c) for host, c in (("a", priority), ("b", 3))]
     run = dfc.simulate(dfc.Scenario("classes", links, flows, duration=0.05), dfc.Packets(seed=1))
-    said = "unused options: priority of flow a: classes are 0 to 7, of a DSCP usually DSCP // 8: others are never paused"
+    said = (
+        "unused options: priority of flow a: classes are 0 to 7, of a DSCP usually DSCP // 8: others are never paused"
+    )
     assert [limit for limit in run.limits if limit.startswith("unused options")] == [said] * named
     assert bool(run.lost[0].sum() > 0.0) is (priority != 3)
 

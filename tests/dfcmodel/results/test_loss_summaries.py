@@ -156,7 +156,9 @@ def test_a_queue_that_cannot_exceed_its_threshold_names_the_room_to_pause(kind, 
         if kind != "Pause":
             rule = dfc.PFC((0,), 30.5, 15, headroom=room, counts="switch" if kind == "switch" else "output")
         buffer = f"{1500 * (30.5 + room):.0f} B" if kind == "Pause" else 1000
-        links = [dfc.Link(name, "s", 1e6, 1e-5, 1000, rule) for name in "ab"] + [dfc.Link("s", "r", 1e6, 1e-6, buffer, rule)]
+        links = [dfc.Link(name, "s", 1e6, 1e-5, 1000, rule) for name in "ab"] + [
+            dfc.Link("s", "r", 1e6, 1e-6, buffer, rule)
+        ]
         flows = [dfc.Flow(name, (name, "s", "r"), dfc.CBR(1e6), host="unshaped") for name in "ab"]
         return dfc.Scenario("two into one", links, flows, duration=5e-3)
 
