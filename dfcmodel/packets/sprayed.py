@@ -99,6 +99,7 @@ class Spraying:
             **{name: self._renumber(run[name]) for name in ("dropped", "remaining")},
             "scenario": self.original,
             "in_transit": transit,
+            "rerouted": None if self.rerouting is None else self.count[lenders:] > 0,
         }
 
     def _sum_paths(self, values: AtNodes) -> AtNodes:

@@ -410,6 +410,8 @@ class Records(Recorded):
         Upper end of the random times before packets, s, as `dfcmodel.simulate` has it; None: not recorded.
     repeats_frames
         Whether links had frame errors, which they repair by themselves (``Packets(frame_errors=...)``).
+    rerouted
+        Whether each flow has paths around links that fail (``Packets(failures=...)``), shape (F,). None: no flow has.
     observed
         Variables that native rules report at the ends of the intervals, by the name of the flow: arrays of shape
         (T,) by the name of the number, and of the names of states as ``state`` (`dfcmodel.NativeRule`). None: no rule
@@ -459,6 +461,7 @@ class Records(Recorded):
     packet_jitter: float | None = None
     notifications: NDArray[np.int64] | None = None
     repeats_frames: bool = False
+    rerouted: NDArray[np.bool_] | None = None
     cumulative_loss_events: NDArray[np.int64] | None = None
     marks: NDArray[np.int64] | None = None
     counted: tuple[float, ...] | None = None

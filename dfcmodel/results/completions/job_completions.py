@@ -9,7 +9,7 @@ import numpy as np
 
 from dfcmodel.network.demands.exchanges import refuse_bytes
 from dfcmodel.network.demands.offered_rates import offers_all_at_once
-from dfcmodel.results.completions.lower_bounds import CompletionBounds, completion_bounds, transfers
+from dfcmodel.results.completions.lower_bounds import CompletionBounds, bounds_around_failures, transfers
 from dfcmodel.results.completions.upper_bounds import busy_time_bound
 from dfcmodel.results.limits import limits_of_run, messages_by_topic
 from dfcmodel.results.records import Records
@@ -61,7 +61,7 @@ class JobCompletion(Result):
     upper
         A time by which each run is complete whose links are not idle while packets wait for them, s from the start of
         the run; nan where this is not known of the run: packets were paused, lost or sent again, senders or links held
-        them back, or links repeat frames (`job_completion`).
+        them back, links repeat frames, or failures led flows over other paths (`job_completion`).
     duration
         Duration of the run, s; transfers that are incomplete at its end are missing.
     limits
@@ -142,10 +142,12 @@ class JobCompletion(Result):
                 f"{readable_text(self.bound, 's')} for these routes and transfers ({limit}); the run took "
                 f"{self.time / self.bound:.3f} times as long"
             )
-        if not self.unfinished and self.bounds.sprayed:
+        counts = {"sprayed transfer": self.bounds.sprayed, "rerouted transfer": self.bounds.rerouted}
+        left_out = [count_of(count, name) for name, count in counts.items() if count]
+        if not self.unfinished and left_out:
             rows["not in the bound"] = (
-                f"links between the first and the last one of {count_of(self.bounds.sprayed, 'sprayed transfer')}: if "
-                "these are the bottleneck, the bound is too low"
+                f"links between the first and the last one of {' and '.join(left_out)}: if these are the bottleneck, "
+                "the bound is too low"
             )
         if np.isfinite(self.upper):
             rows["upper bound"] = f"{readable_text(self.upper_bound, 's')}, of links that are never idle"
@@ -245,7 +247,8 @@ def _is_never_idle(run: Records) -> bool:
     repeats = run.emitted is None or run.emitted.sum() > sizes or run.lost_by_flow.any()
     by_rates = any(link.discipline.diffuses for link in run.scenario.link_table.kinds)
     has_delays = run.packet_jitter != 0.0 or run.repeats_frames
-    is_limited = has_pauses or repeats or by_rates or has_delays or run.scenario.all_elements
+    has_others = run.rerouted is not None and run.rerouted.any()
+    is_limited = has_pauses or repeats or by_rates or has_delays or has_others or run.scenario.all_elements
     return not is_limited and offers_all_at_once(run.scenario)
 
 
@@ -302,7 +305,7 @@ def job_completion(run: Records, operation: str | None = None, packets: float | 
         raise ValueError(f"run of {scenario.name!r}: has no flow of finite size")
     finished = np.sort(run.finished[chosen])
     began = float(np.nanmin(run.started[chosen]))
-    bounds = completion_bounds(scenario)
+    bounds = bounds_around_failures(scenario, run.rerouted)
     upper = began + busy_time_bound(scenario) if _is_never_idle(run) else np.nan
     completion = JobCompletion(scenario.name, began, finished, bounds, upper, float(run.time[-1]), limits_of_run(run))
     if operation is None:

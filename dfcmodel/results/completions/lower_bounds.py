@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["CompletionBounds", "completion_bounds", "empty_network_times", "transfer_sizes", "transfers"]
+__all__ = [
+    "CompletionBounds",
+    "bounds_around_failures",
+    "completion_bounds",
+    "empty_network_times",
+    "transfer_sizes",
+    "transfers",
+]
 
 TRACES = ("source", "arrivals")
 """Options of a flow that may be a `Replay`."""
@@ -40,12 +47,16 @@ class CompletionBounds:
     sprayed
         Number of sprayed transfers. ``job`` has the work of their first and last links alone: which packets take which
         of the links between them is the switches' choice. Where these links are slower, ``job`` may be far too low.
+    rerouted
+        Number of other transfers that failures of links led over further paths, of which the same holds; 0 without a
+        run.
     """
 
     finished: Floats
     job: float
     link: str
     sprayed: int = 0
+    rerouted: int = 0
 
 
 class _Hops(NamedTuple):
@@ -110,7 +121,7 @@ def completion_bounds(scenario: Scenario) -> CompletionBounds:
        that one of them needs beyond the link. The largest such sum over times and links bounds the job.
 
     Packets that are lost, marked or sent again, ACKs and pauses only add to this. The bounds hold for the routes of the
-    flows. Of a sprayed transfer 2 counts the first and the last link alone, and 1 the sum of the rates of the links
+    flows; those of a run in which links fail are ``job_completion(run).bounds``. Of a sprayed transfer 2 counts the first and the last link alone, and 1 the sum of the rates of the links
     between which its packets choose at a hop.
 
     Parameters
@@ -134,26 +145,39 @@ def completion_bounds(scenario: Scenario) -> CompletionBounds:
     >>> 1.0 <= float(run.finished.max()) / bound.job < 1.02
     True
     """
-    instance("scenario", scenario, Scenario, "a Scenario")
+    return bounds_around_failures(instance("scenario", scenario, Scenario, "a Scenario"), None)
+
+
+def bounds_around_failures(scenario: Scenario, rerouted: NDArray[np.bool_] | None) -> CompletionBounds:
+    """Return `completion_bounds` of a run in which failures led flows with flags ``rerouted``, (F,), over other paths.
+
+    These paths have the first and the last link of the flow, and as many links, of equal rates and delays. None: no
+    flow has others.
+    """
     chosen = transfers(scenario)
     hops = _hops(scenario)
     ideal = empty_network_times(scenario)
     starts = _earliest_starts(scenario, np.where(chosen, ideal, np.nan))
     finished = np.where(chosen, starts + ideal, np.nan)
-    sprayed = int((chosen & scenario.table.each("paths", bool).astype(np.bool_)).sum())
     if not chosen.any():
         return CompletionBounds(finished, np.nan, "")
+    is_sprayed = scenario.table.each("paths", bool).astype(np.bool_)
+    has_others = is_sprayed if rerouted is None else is_sprayed | rerouted
     job, name = float(np.nanmax(finished)), ""
-    for n, bound in _link_bounds(scenario, hops, starts, chosen):
+    for n, bound in _link_bounds(scenario, hops, starts, chosen, has_others):
         if bound > job:
             job, name = bound, scenario.links[n].name
-    return CompletionBounds(finished, job, name, sprayed)
+    sprayed, others = (int((chosen & flags).sum()) for flags in (is_sprayed, has_others & ~is_sprayed))
+    return CompletionBounds(finished, job, name, sprayed, others)
 
 
-def _is_optional(scenario: Scenario) -> NDArray[np.bool_]:
-    """Return flags, (H,), of hops that not all packets of a flow take: inner hops of sprayed flows."""
+def _is_optional(scenario: Scenario, has_others: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return flags, (H,), of hops that not all packets of a flow take: inner hops of flows with flags ``has_others``.
+
+    These have several paths.
+    """
     routes = scenario.routes
-    inner = scenario.table.each("paths", bool)[routes.flow]
+    inner = has_others[routes.flow]
     inner[routes.begin] = inner[routes.begin + routes.counts - 1] = False
     return np.asarray(inner)
 
@@ -165,7 +189,8 @@ def _transmission_times(scenario: Scenario, size: Floats, forwards_whole_packets
     """
     routes, table, first = scenario.routes, scenario.table, float(forwards_whole_packets)
     rates = scenario.link_table.rates[routes.places]
-    ends = np.minimum.reduceat(np.where(_is_optional(scenario), np.inf, rates), routes.begin)
+    is_optional = _is_optional(scenario, table.each("paths", bool).astype(np.bool_))
+    ends = np.minimum.reduceat(np.where(is_optional, np.inf, rates), routes.begin)
     times = np.asarray((size - first) * (1.0 / ends))
     for f in np.flatnonzero(np.minimum.reduceat(rates, routes.begin) < ends).tolist():
         paths = (table.path(f), *table.columns["paths"][f])
@@ -214,11 +239,14 @@ def _earliest_starts(scenario: Scenario, ideal: Floats) -> Floats:
 
 
 def _link_bounds(
-    scenario: Scenario, hops: _Hops, starts: Floats, chosen: NDArray[np.bool_]
+    scenario: Scenario, hops: _Hops, starts: Floats, chosen: NDArray[np.bool_], has_others: NDArray[np.bool_]
 ) -> Iterator[tuple[int, float]]:
-    """Yield the index of each link that chosen flows use, and its lower bound on the last completion, s."""
+    """Yield the index of each link that chosen flows use, and its lower bound on the last completion, s.
+
+    Of flows with several paths, ``has_others``, only the first and the last link count.
+    """
     routes, size = scenario.routes, transfer_sizes(scenario)
-    at = np.flatnonzero(chosen[routes.flow] & ~_is_optional(scenario))
+    at = np.flatnonzero(chosen[routes.flow] & ~_is_optional(scenario, has_others))
     link, flow = routes.places[at], routes.flow[at]
     arrival, beyond = starts[flow] + hops.before[at], hops.beyond[at]
     order = np.lexsort((-arrival, link))

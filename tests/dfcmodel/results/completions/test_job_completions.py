@@ -410,3 +410,29 @@ def test_the_summary_says_what_bounds_of_sprayed_transfers_leave_out() -> None:
         assert (job.time > 3.5 * job.bound) == (routes == "spray")
     assert str(rows["spray"]["not in the bound"]).startswith("links between the first and the last one of 4 sprayed")
     assert "not in the bound" not in rows["even"]
+
+
+def test_bounds_of_transfers_that_failures_reroute_have_no_links_between_switches() -> None:
+    """Eight flows by one spine, whose link fails, end sooner over three spines than that link allows."""
+    fabric = dfc.Fabric(leaf_spine(2, 4, hosts=8), buffer="9 MB", packet_size=4096)
+    hosts, inf = fabric.hosts, math.inf
+    flows = dfc.flows_from(hosts[:8], hosts[8:], sizes=200, source=FixedRate(), links=fabric.links, routes="first")
+    scenario = fabric.scenario("failure", flows, 0.02)
+    by_spine = dfc.completion_bounds(scenario)
+    failed = by_spine.link
+    assert failed.startswith("('leaf', 0)->('spine', ")
+    jobs = {}
+    for name, failures in {"none": None, "at once": {failed: (0.0, inf)}, "later": {failed: (1e-5, inf)}}.items():
+        method = dfc.Packets(seed=1, recovery="selective", failures=failures)
+        run = dfc.simulate(scenario, method, sample=0.02)
+        jobs[name] = dfc.job_completion(run)
+        assert jobs[name].time >= (1.0 - 1e-9) * jobs[name].bound
+        assert (run.rerouted is None) == (failures is None)
+    assert (jobs["none"].bounds.job, jobs["none"].bounds.link) == (by_spine.job, failed)
+    for name in ("at once", "later"):
+        job = jobs[name]
+        assert (job.bounds.rerouted, job.bounds.sprayed) == (8, 0)
+        assert job.time < by_spine.job
+        assert math.isnan(job.upper_bound)
+        assert "one of 8 rerouted transfers" in str(job.summary()["not in the bound"])
+    assert math.isfinite(jobs["none"].upper_bound)
