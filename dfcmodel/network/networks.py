@@ -42,7 +42,7 @@ from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.class_pauses import ByClass
 from dfcmodel.network.queueing.disciplines import Discipline
 from hopflow.callers import warn_caller
-from hopflow.checks import instance, instances, one_number, plain_number
+from hopflow.checks import format_value, instance, instances, one_number, plain_number
 from hopflow.fork_safety import cached_property
 from hopflow.parameters import in_packets_of
 from hopflow.results import Described, table_text
@@ -59,10 +59,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EDGE_ATTRIBUTES",
-    "OF_ELEMENTS",
+    "UNREAD",
     "Ingresses",
     "RoutedFlows",
     "Scenario",
+    "check_states",
     "from_networkx",
     "is_fabric_host",
     "other_name",
@@ -77,18 +78,30 @@ OTHER_NAMES = {
     ),
     **dict.fromkeys(("delay", "latency", "propagation", "propagationdelay", "length", "distance"), "delay"),
     **dict.fromkeys(("buffer", "buffersize", "queue", "queuesize", "queuelimit"), "buffer"),
-    **dict.fromkeys(("discipline", "qdisc"), "discipline"),
+    **dict.fromkeys(("discipline", "qdisc", "aqm", "pfc", "ecn", "xoff", "xon", "kmin", "kmax", "pmax"), "discipline"),
+    **dict.fromkeys(("mtu", "mss", "packetsize", "framesize"), "packet_size"),
     **dict.fromkeys(("loss", "lossrate", "packetloss", "plr", "ber", "errorrate", "jitter"), "element"),
     **dict.fromkeys(("lanes", "count", "multiplicity", "numlinks", "nlinks", "numberoflinks"), "parallel"),
     "shared": "shared",
     "cable": "cable",
 }
-"""Names of `EDGE_ATTRIBUTES`, of a `Fabric`'s ``cable``, of elements, and of the number of parallel links in graphs of
-other programs, in lower case, without underscores."""
+"""Names of `EDGE_ATTRIBUTES`, of a `Fabric`'s ``cable``, of elements, of the size of packets, and of the number of
+parallel links in graphs of other programs, in lower case, without underscores."""
+UP = ("up", "isup", "linkup", "enabled", "active", "alive", "online")
+DOWN = ("down", "isdown", "linkdown", "disabled", "inactive", "failed", "isfailed", "broken", "faulty", "offline")
+STATES = ("state", "status", "adminstate", "adminstatus", "operstate", "operstatus", "linkstate", "linkstatus")
+"""Names of attributes, folded, by which graphs of other programs say that a node or a link is up, or down."""
+NO = ("", "0", "no", "off", "false", "none", "nan")
+DOWN_VALUES = (*DOWN, *NO[1:], "admindown", "administrativelydown", "failure", "fault", "errdisabled", "notconnect")
+"""Values of ``STATES`` that say so, folded."""
 ROUTING_METRICS = ("weight", "cost", "metric")
 """Attributes of edges by which other programs find shortest paths."""
-OF_ELEMENTS = "is not read; losses and jitter are elements of a Scenario, such as BurstLoss and Jitter"
-PREFIXES = "link|edge|line|port|prop|max|total"
+UNREAD = {
+    "element": "is not read; losses and jitter are elements of a Scenario, such as BurstLoss and Jitter",
+    "packet_size": "is not read; all packets have the packet_size of the Scenario or the Fabric: leave it out",
+}
+"""Advice on properties that no attribute of a graph may have, by the property."""
+PREFIXES = "link|edge|line|port|prop|max|total|switch|node|forwarding|processing|queueing"
 UNIT_SUFFIXES = "[kmgt]?bps|[kmgt]?bits?(?:ps)?|[kmgt]i?b|bytes?|pps|pkts?|packets?|[mun]?s|m?sec|seconds?|k?m"
 OTHER_NAME = re.compile(f"(?:{PREFIXES})?({'|'.join(OTHER_NAMES)})(?:in|of|per)?(?:{UNIT_SUFFIXES})?s?")
 """Pattern of such names, also in the plural and with a unit, such as ``bandwidth_gbps``."""
@@ -974,7 +987,9 @@ def from_networkx(
     ------
     ValueError
         Naming the edge and the missing attribute, a ``cable``, which a `Fabric` reads, or another name of an attribute,
-        such as ``bandwidth``, or of a number of parallel links, such as ``lanes``; for parallel edges.
+        such as ``bandwidth``, or of a number of parallel links, such as ``lanes``; for parallel edges; for nodes with
+        properties of links, such as a ``buffer``, and for nodes and edges whose ``up``, ``status`` or other attribute
+        says that they are down.
 
     Warns
     -----
@@ -992,6 +1007,12 @@ def from_networkx(
     import networkx as nx
 
     instance("graph", graph, nx.Graph, "a graph of networkx")
+    check_states(graph)
+    for node, data in graph.nodes(data=True):
+        name, meant = other_name(data) or next(((key, key) for key in EDGE_ATTRIBUTES if key in data), ("", ""))
+        if name and meant != "parallel":
+            hint = UNREAD.get(meant, f"is not read; give edges a {meant}, or leave it out")
+            raise ValueError(f"{name} of node {format_value(node)}: {hint}")
     warn_of_metrics(graph)
     links = []
     for source, target, data in graph.to_directed().edges(data=True):
@@ -1002,11 +1023,9 @@ def from_networkx(
         other = ("cable", "cable") if "cable" in data else other_name(data)
         if other is not None:
             name, meant = other
-            hint = f"is not read; write it as {meant}, or leave it out"
+            hint = UNREAD.get(meant, f"is not read; write it as {meant}, or leave it out")
             if meant == "cable":
                 hint = "is read by Fabric alone; give the edge a rate and a delay"
-            elif meant == "element":
-                hint = OF_ELEMENTS
             elif meant == "parallel":
                 hint = f"is not read; {PARALLEL}"
             raise ValueError(f"{name} of edge {source}->{target}: {hint}")
@@ -1027,6 +1046,31 @@ def warn_of_metrics(graph: nx.Graph[Any]) -> None:
                 "paths or tables of next hops"
             )
             warn_caller(UserWarning(message), "dfcmodel")
+
+
+def check_states(graph: nx.Graph[Any]) -> None:
+    """Raise ValueError for a node or an edge that is down by one of its attributes: states are not read.
+
+    >>> import networkx as nx
+    >>> check_states(nx.Graph([("a", "b", {"status": "active"}), ("b", "c", {"up": False})]))
+    Traceback (most recent call last):
+      ...
+    ValueError: up of edge b->c = False: states are not read; remove the edge, or let the link fail by ...
+    """
+    nodes = ((f"node {format_value(node)}", data) for node, data in graph.nodes(data=True))
+    edges = ((f"edge {source}->{target}", data) for source, target, data in graph.edges(data=True))
+    for subject, data in itertools.chain(nodes, edges):
+        for name, value in data.items():
+            folded, said = _fold_name(name), _fold_name(value)
+            is_down = (
+                (folded in UP and said in NO) or (folded in DOWN and said not in NO)
+                or (folded in STATES and said in DOWN_VALUES)
+            )  # fmt: skip
+            if is_down:
+                kind = subject.partition(" ")[0]
+                instead = ", or let the link fail by Packets(failures=)" if kind == "edge" else ""
+                message = f"{name} of {subject} = {format_value(value)}: states are not read; remove the {kind}{instead}"
+                raise ValueError(message)
 
 
 PARALLEL = "parallel links are one link with the sum of their rates, or go over a node of their own each"

@@ -12,7 +12,7 @@ from dfcmodel.lossless.quantities import FIBRE, bit_rate, metres, size_in_bytes
 from dfcmodel.lossless.topologies.fabrics import SERVERS, complete_host_counts, with_hosts
 from dfcmodel.lossless.topologies.routes import check_digraph
 from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, encode, links_from
-from dfcmodel.network.networks import EDGE_ATTRIBUTES, OF_ELEMENTS, Scenario, other_name, warn_of_metrics
+from dfcmodel.network.networks import EDGE_ATTRIBUTES, UNREAD, Scenario, other_name, warn_of_metrics
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import format_value, instance, integer, one_number
@@ -173,7 +173,7 @@ class Fabric:
                 hint = "is not read; give the edge a cable=Cable(...), or leave it out"
                 if other[1] == "parallel":
                     hint = "is not read; parallel cables are a cable of the sum of their rates, or go to a switch each"
-                raise ValueError(f"{other[0]} of {a}->{b}: {OF_ELEMENTS if other[1] == 'element' else hint}")
+                raise ValueError(f"{other[0]} of {a}->{b}: {UNREAD.get(other[1], hint)}")
         warn_of_metrics(self.switches)
 
     @cached_property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.network.networks import check_states
 from hopflow.checks import format_value
 
 if TYPE_CHECKING:
@@ -55,7 +56,10 @@ class Route(NamedTuple):
 
 
 def check_digraph(graph: Any, name: str = "graph") -> nx.DiGraph[Any]:
-    """Return a graph after checking that it is a networkx.DiGraph with a node, and without links to themselves."""
+    """Return a graph after checking that it is a networkx.DiGraph with a node.
+
+    No link may lead from a node to itself, and none may be down (`check_states`).
+    """
     import networkx as nx
 
     msg = "must be a networkx.DiGraph; for cables that go both ways write graph.to_directed()"
@@ -69,6 +73,7 @@ def check_digraph(graph: Any, name: str = "graph") -> nx.DiGraph[Any]:
         raise ValueError(f"{name}: must have a node at least")
     for node in nx.nodes_with_selfloops(graph):
         raise ValueError(f"{name}: a link leads from {node!r} to itself: must be two nodes")
+    check_states(graph)
     return graph
 
 
