@@ -1068,9 +1068,8 @@ def check_states(graph: nx.Graph[Any]) -> None:
             )  # fmt: skip
             if is_down:
                 kind = subject.partition(" ")[0]
-                instead = ", or let the link fail by Packets(failures=)" if kind == "edge" else ""
-                message = f"{name} of {subject} = {format_value(value)}: states are not read; remove the {kind}{instead}"
-                raise ValueError(message)
+                hint = f"remove the {kind}{', or let the link fail by Packets(failures=)' if kind == 'edge' else ''}"
+                raise ValueError(f"{name} of {subject} = {format_value(value)}: states are not read; {hint}")
 
 
 PARALLEL = "parallel links are one link with the sum of their rates, or go over a node of their own each"

@@ -19,10 +19,12 @@ from dfcmodel.network.demands.offered_rates import (
     packet_demand,
     shares_of_links,
 )
-from dfcmodel.network.drop_causes import AT_RANDOM
+from dfcmodel.network.drop_causes import AT_RANDOM, TRIMMED
 from dfcmodel.network.elements.losses import Policer
 from dfcmodel.network.elements.rates import RateTrace
-from dfcmodel.network.endpoints.sources import OnOff
+from dfcmodel.network.endpoints.arrivals import ArrivalProcess
+from dfcmodel.network.endpoints.receivers import ReceiverAgent
+from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import DEFAULT_MAX_WINDOW, has_window
 from dfcmodel.network.followers import waits_of
 from dfcmodel.network.frame_sizes import HEADER
@@ -30,6 +32,7 @@ from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.notifications import follows_telemetry, needs_marks
 from dfcmodel.network.phase_effects import flows_in_phase, unequal_losses
 from dfcmodel.network.queueing.class_pauses import CLASSES
+from dfcmodel.network.queueing.aqm_programs import AFD
 from dfcmodel.network.queueing.disciplines import (
     DFC,
     FIFO,
@@ -39,6 +42,7 @@ from dfcmodel.network.queueing.disciplines import (
     dfc_of,
     manager_of,
 )
+from dfcmodel.network.queueing.fabric_programs import Trimming
 from dfcmodel.network.queueing.managers import RED
 from dfcmodel.network.queueing.marking import RampMarking, StepMarking
 from dfcmodel.results.full_buffers import passing_full_buffers
@@ -130,6 +134,8 @@ MAX_BURST_RATIO = 1.02
 MAX_PART_RATIO = 1.05
 """Largest ratio of a window to the packets of it that leave in a round trip that is not reported. The goodput of the
 fluid was larger by this ratio within 2 %, for windows of 1 to 21 packets."""
+MAX_OVERLOAD = 100.0
+"""Largest rate of a source without congestion control that is not reported, in rates of its first link."""
 MAX_NAMES = 3
 """Largest number of names listed in a message."""
 
@@ -151,6 +157,7 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
         *_part_filled(scenario),
         *_path_mismatches(scenario, in_packets=run.step == 0.0),
     )
+    of_flows += _cut_packets(run)
     unmarked = (*(_no_marks(scenario) or _pauses_before_marks(run)), *_instability(scenario), *of_flows)
     if run.step == 0.0:
         by_path = (
@@ -529,6 +536,7 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
         listed, used = (", ".join(map(str, values)) for values in (sorted(lossless), priorities))
         unused[f"classes {listed} of {kinds}"] = f"priorities of flows: {used}, which are never paused and may be lost"
     unused |= _ineffective_storms(run, end) | _elements_without_packets(scenario, in_packets=run.step == 0.0)
+    unused |= _thresholds_above_buffers(scenario)
     if not unused:
         return ()
     return _as_tuple(f"unused options: {' and '.join(unused)}: {'; '.join(unused.values())}")
@@ -544,6 +552,42 @@ def _ineffective_storms(run: Any, end: float) -> dict[str, str]:
     late = f"storm is in s, and the run ends at {end:g} s: no fault begins"
     name = _list_names("link", [scenario.links[n].name for n in faulty.tolist()])
     return {f"storm of {name}": PAUSES_NOTHING if begins.any() else late}
+
+
+def _thresholds_above_buffers(scenario: Scenario) -> dict[str, str]:
+    """Return reasons by the thresholds of dropping, or cutting, that no queue of their links can reach.
+
+    Those of marks are of `_no_marks`, and those of pauses are refused.
+    """
+    room, passed = _max_queue_of_links(scenario), np.unique(scenario.routes.places).tolist()
+    by_kind: dict[str, list[int]] = {}
+    for n in passed:
+        name, threshold = _dropping_threshold(scenario.links[n], scenario.packet_size)
+        if threshold >= room[n]:
+            kind = type(manager_of(scenario.links[n].discipline) or scenario.links[n].discipline).__name__
+            by_kind.setdefault(f"{name} of {kind}", []).append(n)
+    return {
+        f"{subject} at {_list_names('link', [scenario.links[n].name for n in links])}": (
+            f"no more than {room[links[0]]:g} packets fit into the buffer of {scenario.links[links[0]].name}: a number "
+            "is in packets, bytes are a string such as '100 kB'"
+        )
+        for subject, links in by_kind.items()
+    }
+
+
+def _dropping_threshold(link: Link, packet_size: float) -> tuple[str, float]:
+    """Return the name and the packets of the threshold of a link below which it drops, or cuts, nothing early; ("", 0).
+
+    Of `RED` without marks, `AFD` and `Trimming`.
+    """
+    rule: Any = manager_of(link.discipline) or link.discipline
+    if type(rule) is RED and not rule.ecn:
+        unit = 1.0 if rule.mean_packet is None else rule.mean_packet / packet_size
+        return "low", float(rule.low) * unit
+    for kind, name in ((AFD, "target"), (Trimming, "limit")):
+        if type(rule) is kind:
+            return name, float(getattr(rule, name))
+    return "", 0.0
 
 
 def _elements_without_packets(scenario: Scenario, *, in_packets: bool) -> dict[str, str]:
@@ -623,9 +667,9 @@ def _steps_at_once(run: Any) -> tuple[str, ...]:
 
 
 def _path_mismatches(scenario: Scenario, *, in_packets: bool) -> tuple[str, ...]:
-    """Return () or one message: rate rules and policers that do not suit a path, sources that do not suit packets."""
+    """Return () or one message: rules, receivers and policers that do not suit a path, sources unfit for packets."""
     bursts = _burst_mismatches(scenario) if in_packets else ()
-    mismatches = (*_rate_rule_mismatches(scenario), *_policer_mismatches(scenario), *bursts)
+    mismatches = (*_rule_mismatches(scenario), *_policer_mismatches(scenario), *bursts)
     if not mismatches:
         return ()
     return _as_tuple(f"unsuitable parameters: {'; '.join(mismatches[:MAX_NAMES])}")
@@ -688,25 +732,40 @@ def _data_hops_of_element(scenario: Scenario, element: PathElement) -> NDArray[n
     return hops[[scenario.table.name(f) in element.flows for f in routes.flow[hops].tolist()]]
 
 
-def _rate_rule_mismatches(scenario: Scenario) -> tuple[str, ...]:
-    """Return a message per rate rule whose parameters do not suit a path; () without any."""
-    rules = list(_sources_of_kind(scenario, RateRule))
-    if not rules:
-        return ()
-    table = scenario.table
-    line_rates = scenario.link_table.rates[scenario.routes.first]
+def _rule_mismatches(scenario: Scenario) -> tuple[str, ...]:
+    """Return a message per rule or receiver whose parameters do not suit the longest path of its flows; () without any.
+
+    Rates are bounded by the first link, windows and credits by the slowest link.
+    """
+    first, slowest = scenario.link_table.rates[scenario.routes.first], scenario.slowest_rates
+    kinds: tuple[tuple[type[Any], str, Floats], ...] = (
+        (RateRule, "source", first), (DeliveryRule, "source", slowest), (ReceiverAgent, "receiver", slowest),
+    )  # fmt: skip
     rtts = scenario.packet_rtts()
     mismatches = []
-    for rule, flows in rules:
-        f = int(flows[np.argmax(rtts[flows])])
-        if clause := rule.path_mismatch(float(line_rates[f]), float(rtts[f])):
-            mismatches.append(f"{type(rule).__name__} of {_list_names('flow', [table.name(f)])}: {clause}")
+    for kind, column, line_rates in kinds:
+        for rule, flows in _sources_of_kind(scenario, kind, column):
+            f = int(flows[np.argmax(rtts[flows])])
+            if clause := rule.path_mismatch(float(line_rates[f]), float(rtts[f])):
+                name = _list_names("flow", [scenario.table.name(f)])
+                mismatches.append(f"{type(rule).__name__} of {name}: {clause}")
+    for kind, column in ((CBR, "source"), (OnOff, "source"), (ArrivalProcess, "source"), (ArrivalProcess, "arrivals")):
+        for source, flows in _sources_of_kind(scenario, kind, column):
+            f, rate = int(flows[0]), float(source.mean_rate if kind is ArrivalProcess else source.rate)
+            if rate > MAX_OVERLOAD * first[f]:
+                mismatches.append(
+                    f"{type(source).__name__} of {_list_names('flow', [scenario.table.name(f)])}: rate = {rate:.4g} "
+                    f"packets/s is {rate / first[f]:.3g} times that of the link: a number is in packets/s, bits are a "
+                    "string such as '50Gbps'"
+                )
     return tuple(mismatches)
 
 
-def _sources_of_kind(scenario: Scenario, kind: type[Any]) -> Iterator[tuple[Any, NDArray[np.int64]]]:
-    """Yield each source of a class that flows have, with the indices of its flows."""
-    sources = scenario.table.columns["source"]
+def _sources_of_kind(
+    scenario: Scenario, kind: type[Any], column: str = "source"
+) -> Iterator[tuple[Any, NDArray[np.int64]]]:
+    """Yield each source of a class that flows have, with the indices of its flows; ``column``: or each receiver."""
+    sources = scenario.table.columns[column]
     if any(isinstance(source, kind) for source in sources.values):
         of_flow = sources.whole()
         for n, source in enumerate(sources.values):
@@ -782,6 +841,29 @@ def _go_back_over_paths(run: Any) -> tuple[str, ...]:
         "go-back-N over several paths: sprayed packets overtake each other, and go-back-N takes that for a loss: "
         f"{names} went back {back} times, and sent {sent:.0f} packets for {delivered:.0f} delivered and {lost:.0f} "
         "lost ones; write Packets(recovery=SelectiveRepair(reordering=64))",
+    )
+
+
+def _cut_packets(run: Any) -> tuple[str, ...]:
+    """Return () or one message: flows with packets cut to headers that nobody requests again.
+
+    Go-back-N requests the packet of a header, and a receiver agent may. Window rules and selective repair without an
+    agent wait for later packets, or for their timer.
+    """
+    if run.dropped is None or not run.recoveries:
+        return ()
+    cut = run.dropped[(run.dropped["cause"] == TRIMMED) & (run.dropped["ack"] == 0)]
+    if not len(cut):
+        return ()
+    requests = run.scenario.table.given("receiver") | (np.array(run.recoveries) == GO_BACK_N)
+    cut = cut[~requests[cut["flow"]]]
+    if not len(cut):
+        return ()
+    return _as_tuple(
+        f"trimmed packets: {cut['packets'].sum():.0f} packets of {_list_flows(run.scenario, np.unique(cut['flow']))} "
+        "were cut to their headers, and are lost to these senders until later packets or a timer tell: a network "
+        "interface that answers headers, as of Ultra Ethernet, sends them again at once, as go-back-N, or a receiver "
+        "such as RCCC() with selective repair, does here"
     )
 
 

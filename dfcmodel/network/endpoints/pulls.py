@@ -9,7 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 from dfcmodel.network.endpoints.receivers import LARGEST_CREDIT, ReceiverAgent
 from hopflow.checks import integer, one_number
 from hopflow.parameters import extends
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit, quantities, readable_text
+from responsefn.rules.deliveries.delivery_rule import FULL_PATH, MAX_WINDOW_RATIO
 
 __all__ = ["RCCC"]
 
@@ -81,6 +82,22 @@ class RCCC(ReceiverAgent):
         window = int(self.unsolicited)
         integer("credit_per_pull", self.credit_per_pull, 1, window, why="in packets, up to unsolicited")
         one_number("pull_rate", self.pull_rate, above=0.0, at_most=1.0)
+
+    def path_mismatch(self, line_rate: float, rtt: float) -> str:
+        """Name credits that cannot fill the path, or a burst without credit of many round trips."""
+        in_flight, packets = line_rate * rtt, float(self.unsolicited)
+        if packets < FULL_PATH * in_flight:
+            return (
+                f"unsolicited = {packets:g} packets, also the most that are granted ahead, holds rates below "
+                f"{packets / in_flight:.0%} of the slowest link: a round trip of {readable_text(rtt, 's')} takes "
+                f"{in_flight:.4g}"
+            )
+        if packets > MAX_WINDOW_RATIO * in_flight:
+            return (
+                f"unsolicited = {packets:g} packets are sent without credit, of which a round trip of "
+                f"{readable_text(rtt, 's')} takes {in_flight:.4g}: it is a number of packets, not of bytes"
+            )
+        return ""
 
     @staticmethod
     def on_packet(s: Any, q: Any, e: Any) -> Any:

@@ -165,6 +165,13 @@ class ReceiverAgent(ABC):
         """Return the state after the flow's timer has expired; a new timer must be later."""
         return s
 
+    def path_mismatch(self, line_rate: float, rtt: float) -> str:  # noqa: ARG002
+        """Return a clause on a parameter that does not suit a path, which `Trajectory.limits` reports; empty: none.
+
+        ``line_rate`` is the rate of the path's slowest link, packets/s, ``rtt`` its round-trip time without queues, s.
+        """
+        return ""
+
     def numbers(self) -> dict[str, float]:
         """Return the numeric parameters, by name, as the functions have them."""
         return numeric_fields(self)

@@ -121,8 +121,8 @@ def completion_bounds(scenario: Scenario) -> CompletionBounds:
        that one of them needs beyond the link. The largest such sum over times and links bounds the job.
 
     Packets that are lost, marked or sent again, ACKs and pauses only add to this. The bounds hold for the routes of the
-    flows; those of a run in which links fail are ``job_completion(run).bounds``. Of a sprayed transfer 2 counts the first and the last link alone, and 1 the sum of the rates of the links
-    between which its packets choose at a hop.
+    flows; those of a run in which links fail are ``job_completion(run).bounds``. Of a sprayed transfer 2 counts the
+    first and the last link alone, and 1 the sum of the rates of the links between which its packets choose at a hop.
 
     Parameters
     ----------

@@ -8,7 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 from responsefn.event_reads import use_of_field
 from responsefn.rules.base import WindowRule
 
-__all__ = ["Delivery", "DeliveryRule", "answers_marks"]
+__all__ = ["FULL_PATH", "MAX_WINDOW_RATIO", "Delivery", "DeliveryRule", "answers_marks"]
+
+FULL_PATH = 0.99
+"""Part of a bandwidth-delay product from which on a window fills a path."""
+MAX_WINDOW_RATIO = 20.0
+"""Largest window that suits a path, in bandwidth-delay products: interfaces may be faster than the slowest link."""
 
 
 class Delivery(NamedTuple):
@@ -125,6 +130,19 @@ class DeliveryRule(WindowRule):
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Return the state when loss recovery begins; unchanged by default."""
         return s
+
+    def path_mismatch(self, line_rate: float, rtt: float) -> str:  # noqa: ARG002
+        """Return a clause on a parameter that does not suit a path, as `RateRule.path_mismatch`; empty: none.
+
+        ``line_rate``, packets/s, is that of the slowest link of the path.
+
+        Examples
+        --------
+        >>> from responsefn import NSCC
+        >>> NSCC(base_rtt=8e-6).path_mismatch(line_rate=3e6, rtt=8e-6)
+        ''
+        """
+        return ""
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import is_endless, one_number
 from hopflow.parameters import param
-from hopflow.units import PacketUnits
+from hopflow.units import PacketUnits, readable_text
 from responsefn.response import Reference
-from responsefn.rules.deliveries.delivery_rule import DeliveryRule
+from responsefn.rules.deliveries.delivery_rule import FULL_PATH, MAX_WINDOW_RATIO, DeliveryRule
 
 __all__ = ["NSCC"]
 
@@ -254,6 +254,30 @@ class NSCC(DeliveryRule):
             limit: Any = getattr(q, name)
             if not is_endless(limit):
                 one_number(name, limit, at_least=0.0, hint="or inf")
+
+    def path_mismatch(self, line_rate: float, rtt: float) -> str:
+        """Name a base round-trip time below that of the path, and a window that cannot fill it, or is far too large."""
+        q = self.params
+        without_queues = readable_text(rtt, "s")
+        if rtt - q.base_rtt >= q.target_qdelay:
+            return (
+                f"base_rtt = {readable_text(q.base_rtt, 's')} is below the round-trip time without queues, "
+                f"{without_queues}, by the target of the queueing delay or more: empty queues seem to be long"
+            )
+        in_flight = line_rate * rtt
+        window = q.max_wnd * float(q.bdp)
+        if window < FULL_PATH * in_flight:
+            return (
+                f"windows have at most {window:.4g} packets, max_wnd times bdp, and hold rates below "
+                f"{window / in_flight:.0%} of the slowest link: a round trip of {without_queues} takes {in_flight:.4g}"
+            )
+        if window > MAX_WINDOW_RATIO * in_flight:
+            return (
+                f"flows begin with {window:.4g} packets, max_wnd times bdp, of which a round trip of {without_queues} "
+                f"takes {in_flight:.4g}: base_rtt is that of the network, and bdp a number of packets, or a string "
+                "such as '150kB'"
+            )
+        return ""
 
     def start(self, rtt: float, bandwidth: float | None = None) -> Any:
         """Return the state of a new connection, with the largest window."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.checks import one_number
 from hopflow.parameters import param
 from hopflow.tcp_constants import INITIAL_WINDOW
+from hopflow.units import readable_text
 from responsefn.response import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
@@ -133,6 +134,18 @@ class Swift(DeliveryRule):
         """Check the ranges of the parameters."""
         q = self.params
         one_number("fs_max_cwnd", q.fs_max_cwnd, above=q.fs_min_cwnd, hint="in packets, above fs_min_cwnd")
+
+    def path_mismatch(self, line_rate: float, rtt: float) -> str:
+        """Name a target that a window which fills the path exceeds without a queue."""
+        window = line_rate * rtt
+        target = float(target_of(self.params, window))
+        if target > rtt:
+            return ""
+        return (
+            f"the target for a window of {window:.4g} packets, which fills the path, is {readable_text(target, 's')}, "
+            f"not above the round-trip time without queues, {readable_text(rtt, 's')}: windows fall below it; increase "
+            "base_target"
+        )
 
     def target(self, window: float) -> float:
         """Return the round-trip time in s up to which a window of so many packets grows.

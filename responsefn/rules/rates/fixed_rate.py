@@ -58,6 +58,16 @@ class FixedRate(NoLossRate):
         if not is_endless(rate):
             one_number("sending_rate", rate, above=0.0, hint="in packets/s, or inf")
 
+    def path_mismatch(self, line_rate: float, rtt: float) -> str:  # noqa: ARG002
+        """Name a rate above that of the link, which limits it."""
+        rate = float(self.params.sending_rate)
+        if is_endless(rate) or rate <= line_rate * (1.0 + 1e-9):
+            return ""
+        return (
+            f"sending_rate = {rate:.4g} packets/s is above the rate of the link, {line_rate:.4g} packets/s, which is "
+            "taken instead: a number is in packets/s, bits are a string such as '50Gbps'"
+        )
+
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender with its rate, at most ``line_rate``, in packets/s."""
         return self.State(min(self.params.sending_rate, line_rate))

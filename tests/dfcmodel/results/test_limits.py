@@ -14,7 +14,20 @@ import dfcmodel as dfc
 from dfcmodel.lossless import leaf_spine
 from dfcmodel.recoveries import RackRecovery
 from hopflow import Status
-from responsefn import BBR, DCQCN, DCTCP, HPCC, LEDBAT, TIMELY, FixedRate, NewReno, PatchedTIMELY, Prague
+from responsefn import (
+    BBR,
+    DCQCN,
+    DCTCP,
+    HPCC,
+    LEDBAT,
+    NSCC,
+    TIMELY,
+    FixedRate,
+    NewReno,
+    PatchedTIMELY,
+    Prague,
+    Swift,
+)
 from responsefn.linux import LinuxCUBIC
 from tests.dfcmodel.network.chakra_writer import ALL_REDUCE, COLL, COMP, node, trace
 
@@ -550,6 +563,11 @@ def test_without_recorded_recoveries_nothing_is_said_of_rate_rules() -> None:
         (TIMELY(delta=10e7), "delta = 1e[+]08 packets/s is not below the rate of the link, 1.25e[+]07 packets/s"),
         (PatchedTIMELY(t_low="2us", t_high="3us"), "t_high = 3 µs is not above the round-trip time without queues"),
         (FixedRate(), ""),
+        (FixedRate("100Gbps"), ""),
+        (FixedRate(100e9), "FixedRate of flow 0: sending_rate = 1e[+]11 packets/s is above the rate of the link"),
+        (dfc.CBR("200Gbps"), ""),
+        (dfc.CBR(100e9), "CBR of flow 0: rate = 1e[+]11 packets/s is 8e[+]03 times that of the link"),
+        (dfc.Poisson(100e9), "Poisson of flow 0: rate = 1e[+]11 packets/s is 8e[+]03 times"),
     ],
 )
 def test_parameters_of_rate_rules_that_do_not_suit_the_path_are_named(source, clause: str) -> None:
@@ -566,6 +584,73 @@ def test_parameters_of_rate_rules_that_do_not_suit_the_path_are_named(source, cl
     named = [limit for limit in limits if limit.startswith("unsuitable parameters: ")]
     assert len(named) == bool(clause)
     assert re.search(clause, "".join(named))
+
+
+@pytest.mark.parametrize(
+    ("source", "receiver", "share", "clause"),
+    [
+        (NSCC(base_rtt="4.2us", bdp="52 kB"), None, 1.0, ""),
+        (NSCC(), None, 1.0, ""),
+        (NSCC(base_rtt="4.2us", bdp=2), None, 0.06, "windows have at most 3 packets, .* rates below 6% of the slowest link"),
+        (NSCC(base_rtt="1us"), None, 1.0, "base_rtt = 1 µs is below the round-trip time without queues, 4.166 µs"),
+        (NSCC(base_rtt="4.2us", bdp=52e3), None, 1.0, "flows begin with 7.8e[+]04 packets, max_wnd times bdp, of which"),
+        (NSCC(base_rtt="1ms"), None, 1.0, "flows begin with 1.875e[+]04 packets"),
+        (Swift(), None, 1.0, ""),
+        (Swift(base_target="1us", fs_range=0.0), None, 0.3, "for a window of 52.08 packets, .*, is 1 µs, not above"),
+        (dfc.Credited(), dfc.RCCC(unsolicited=80), 1.0, ""),
+        (dfc.Credited(), dfc.RCCC(), 0.31, "RCCC of flow 0: unsolicited = 16 packets, .* rates below 31% of the slowest"),
+        (dfc.Credited(), dfc.RCCC(unsolicited=80_000), 1.0, "80000 packets are sent without credit, of which a round"),
+    ],
+)  # fmt: skip
+def test_windows_and_credits_that_do_not_suit_the_path_are_named(source, receiver, share: float, clause: str) -> None:
+    """RCCC() had a third of an empty link, and nothing said so; a bandwidth-delay product in bytes overflowed queues."""
+    fabric = dfc.Fabric(
+        leaf_spine(1, 1, hosts=2), dfc.Cable("100Gbps", "200m"), buffer="4 MB", packet_size=1000,
+        discipline=dfc.RampMarking("100 kB", "400 kB", 0.2),
+    )  # fmt: skip
+    options = dfc.FlowOptions(names=["0"], **({} if receiver is None else {"receiver": receiver}))
+    nodes = ([host] for host in fabric.hosts)
+    flows = dfc.flows_from(*nodes, sizes=math.inf, source=source, links=fabric.links, options=options)
+    method = dfc.Packets(seed=1, recovery=None if receiver is None else "selective")
+    run = dfc.simulate(fabric.scenario("pair", flows, duration=4e-4), method, sample=1e-4)
+    assert (run.delivered[0, -1] - run.delivered[0, 0]) / 3e-4 <= 1.05 * share * 12.5e6
+    named = [limit for limit in run.limits if limit.startswith("unsuitable parameters: ")]
+    assert len(named) == bool(clause)
+    assert re.search(clause, "".join(named))
+
+
+@pytest.mark.parametrize("kind", [dfc.AFD, dfc.Trimming, lambda low: dfc.RED(low, 2.0 * low)])
+def test_thresholds_above_the_buffer_that_drop_nothing_are_named(kind) -> None:
+    named = []
+    for threshold in (50.0, 1e5):
+        links = [dfc.Link("a", "s", 2e6, 1e-6, 1000), dfc.Link("s", "d", 1e6, 1e-6, 200, kind(threshold))]
+        flows = [dfc.Flow("0", ("a", "s", "d"), NewReno(), size=100)]
+        run = dfc.simulate(dfc.Scenario("one", links, flows, duration=1e-3), dfc.Packets(seed=1))
+        named += [limit for limit in run.limits if "packets fit into the buffer of s->d" in limit]
+    assert len(named) == 1
+    assert re.match("unused options: (target|limit|low) of [A-Za-z]* at link s->d: no more than 200 packets", named[0])
+
+
+@pytest.mark.parametrize(
+    ("source", "receiver", "recovery", "named"),
+    [
+        (NewReno(), None, None, True),
+        (NSCC(base_rtt="30us", bdp=40), None, None, True),
+        (FixedRate(), None, "selective", True),
+        (FixedRate(), None, "go-back-n", False),
+        (dfc.Credited(), dfc.RCCC(), "selective", False),
+    ],
+)
+def test_packets_cut_to_headers_that_nobody_requests_are_named(source, receiver, recovery, named: bool) -> None:
+    links = [dfc.Link(f"h{n}", "s", 1e6, 1e-6, 1000) for n in range(4)]
+    links += [dfc.Link("s", "d", 1e6, 1e-6, 500, dfc.Trimming())]
+    options = {"size": 200, "host": "nic", "receiver": receiver}
+    flows = [dfc.Flow(f"{n}", (f"h{n}", "s", "d"), source, **options) for n in range(4)]
+    run = dfc.simulate(dfc.Scenario("incast", links, flows, duration=0.01), dfc.Packets(seed=1, recovery=recovery))
+    assert run.lost.sum() > 0.0
+    limits = [limit for limit in run.limits if limit.startswith("trimmed packets: ")]
+    assert len(limits) == named
+    assert re.search("[0-9]* packets of flows .* were cut to their headers" if named else "", "".join(limits))
 
 
 LATE = dfc.Reordering("b->c", p=0.05, delay="5ms")
