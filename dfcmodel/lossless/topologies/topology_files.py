@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dfcmodel.lossless.topologies.routes import Route
 from dfcmodel.network.flows import Flow
+from dfcmodel.network.foreign_files import TOML, foreign_format
 from dfcmodel.network.links import Link
 from dfcmodel.network.queueing.class_pauses import ALL, ByClass, check_classes
 from hopflow.checks import choice, count_of, format_value, integer
@@ -80,7 +81,7 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
     try:
         data = parse_toml(text)
     except ValueError as error:
-        raise ValueError(f"must be TOML with cables or links: {error}") from None
+        raise ValueError(f"must be TOML with cables or links: {foreign_format(text, TOML) or error}") from None
     for key in data:
         choice("key", key, (*KEYS, *OF_A_SCENARIO))
     link_defaults = _table("link", data.get("link", {}), LINK_KEYS)

@@ -32,6 +32,7 @@ from dfcmodel.network.demands.flow_files import (
     size_in_packets,
 )
 from dfcmodel.network.flows import Flows
+from dfcmodel.network.foreign_files import CONNECTIONS, foreign_format
 from hopflow.checks import choice, instance, refuse_options
 from hopflow.deprecations import takes_options
 from hopflow.units import WithUnit, quantities
@@ -183,7 +184,7 @@ def _read(name: str, text: str, hosts: Iterable[Hashable], requested: float | No
         connections, triggers, ranks = _parse(text, len(nodes))
         awaited = _predecessors(connections, triggers)
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+        raise ValueError(f"{name}: {foreign_format(text, CONNECTIONS) or error}") from None
     listed = ListedFlows(
         [connection.source for connection in connections],
         [connection.target for connection in connections],

@@ -219,8 +219,6 @@ def _parse(text: str, hosts: int) -> _Step:
         raise ValueError("must have the kind of parallelism, the number of layers, and the layers")
     (n, head), (at, count), *rows = lines
     kind = head[0]
-    if kind.startswith("{"):
-        raise ValueError(f"line {n}: is JSON; of Chakra's traces only the binary ones (.et) are read")
     if kind not in KINDS:
         raise ValueError(f"line {n}, {kind!r}: must be one of {', '.join(KINDS)}")
     sizes = _sizes(n, head[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -23,6 +24,7 @@ from dfcmodel.network.demands.layer_workloads import flows_of_layers
 from dfcmodel.network.demands.reductions import ALL_REDUCES
 from dfcmodel.network.demands.waiting_flows import WaitingFlows
 from dfcmodel.network.flows import Flows
+from dfcmodel.network.foreign_files import WORKLOAD, foreign_format
 from hopflow.callers import warn_caller
 from hopflow.checks import count_of, first_of, format_value, instance, instances, integer, refuse_options
 from hopflow.deprecations import takes_options
@@ -227,12 +229,14 @@ def read_workload(
 
 
 def _files_of_ranks(path: str | os.PathLike[str]) -> list[Path]:
-    """Return the trace files ``path.0.et``, ``path.1.et``, ... of all ranks; [] if ``path`` is a file, or none exist.
+    """Return the trace files ``path.0.et``, ``path.1.et``, ... of all ranks; [] if ``path`` is a file.
 
     Raises
     ------
     ValueError
-        If the trace of a rank is missing.
+        If the trace of a rank is missing, or a trace has no rank in its name.
+    OSError
+        Without a file and traces, and for a folder.
     """
     instance("path", path, (str, os.PathLike), "the path of a file, or the beginning of those of traces")
     start = Path(path)
@@ -240,12 +244,21 @@ def _files_of_ranks(path: str | os.PathLike[str]) -> list[Path]:
         msg = f"is the trace of a rank, must be {f'{start}'[: -len(rank[0])]!r}"
         raise ValueError(f"path: {start.name} {msg}")
     if start.is_file():
+        if start.suffix == ".et":
+            raise ValueError(f"path: {start.name}: traces have names with their ranks, such as {start.stem}.0.et")
         return []
     by_rank = {
         int(rank[1]): file
         for file in start.parent.glob("*.et")
         if (rank := RANK.search(file.name)) and file.name[: rank.start()] == start.name
     }
+    if not by_rank:
+        if start.is_dir():
+            example = next((file.name[: -len(".0.et")] for file in sorted(start.glob("*.0.et"))), "NAME")
+            hint = f"Is a folder; the traces {example}.0.et, {example}.1.et, ... in it are"
+            raise IsADirectoryError(errno.EISDIR, f"{hint} {f'{start / example}'!r}", f"{path}")
+        message = f"No such file, and no traces {start.name}.0.et, {start.name}.1.et, ..."
+        raise FileNotFoundError(errno.ENOENT, message, f"{path}")
     for n in range(max(by_rank, default=0)):
         if n not in by_rank:
             raise ValueError(f"path = {f'{path}'!r}: {start.name}.{n}.et is missing")
@@ -270,7 +283,8 @@ def _read(
         else:
             flows = _of_traces(contents, len(nodes), parameters, size)
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+        foreign = foreign_format(contents, WORKLOAD) if isinstance(contents, str) else ""
+        raise ValueError(f"{name}: {foreign or error}") from None
     if not flows.size:
         raise ValueError(f"{name}: must have an operation in which more than one rank takes part")
     return flows.between(nodes, {"entropy": PAIR, **options}, name)

@@ -35,6 +35,7 @@ from typing import Any
 
 from dfcmodel.network.endpoints.native_rules import NativeRule
 from dfcmodel.network.flows import Flow
+from dfcmodel.network.foreign_files import TOML, foreign_format
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.buffers import ByteBuffer, buffer_of
@@ -130,7 +131,7 @@ def read_scenario(
     try:
         document = parse_toml(text)
     except ValueError as error:
-        raise ScenarioFileError(f"{file}: {error}") from None
+        raise ScenarioFileError(f"{file}: {foreign_format(text, TOML) or error}") from None
     try:
         return _Reader(rules, native).scenario(document)
     except _BadKey as bad:

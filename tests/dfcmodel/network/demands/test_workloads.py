@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import dfcmodel as dfc
 from dfcmodel.lossless import leaf_spine
+from dfcmodel.lossless.topologies.topology_files import load_topology
 from responsefn import FixedRate
 from tests.option_objects import grouped
 
@@ -150,7 +152,7 @@ def test_a_file_is_the_text_in_it(tmp_path: Path) -> None:
         (_text(_layer(), head="HYBRID_DLRM"), "line 1, 'HYBRID_DLRM': must be one of HYBRID_TRANSFORMER"),
         (_text(_layer(), head="HYBRID_DLRM\t4"), "line 1, 'HYBRID_DLRM': must be one of HYBRID_TRANSFORMER"),
         (_text(_layer(), head="HYBRID_CUSTOMIZED tp: x"), "line 1, 'HYBRID_CUSTOMIZED': must be one of"),
-        ('{"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes":\n[]}', "line 1: is JSON"),
+        ('{"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes":\n[]}', "is a file in JSON: of Chakra"),
         (_text(_layer(), head="HYBRID_TRANSFORMER pp: 2"), "line 1, pp: 2: must be 1, stages of pipelines"),
         (_text(_layer(), head="HYBRID_TRANSFORMER checkpoints: 1"), "line 1, checkpoints: 1: must be 0"),
         (_text(_layer(), head="HYBRID_TRANSFORMER tp: 1"), "line 1, 'tp': must be one of model_parallel"),
@@ -304,3 +306,62 @@ def test_computation_without_a_later_message_is_named(weights: str, trailing: st
         return
     with pytest.warns(UserWarning, match=f"each rank computes {trailing} without sending afterwards"):
         _flows(layer, head=head)
+
+
+FOREIGN = {
+    "dissemination.goal": ("num_ranks 2\n\nrank 0 {\nl1: send 1b to 1 tag 0\n}\n", "is a schedule of messages (GOAL)"),
+    "network.yml": ("topology: [ Ring, Switch ]\nnpus_count: [ 8, 4 ]\n", "is a network of ASTRA-sim: "),
+    "fat_tree.topo": ("# 8 hosts\nNodes 8\nTiers 2\nPodsize 8\n", "is a topology of htsim: no reader"),
+    "hpn.txt": (
+        "3 2 1 1 2 A100\n2\n0 2 2400Gbps 0.000025ms 0\n1 2 100Gbps 500ns 0\n",
+        "is a list of links of programs for ns-3",
+    ),
+    "star.txt": ("3 1 1 2\n2\n0 2 25000000000.0 1us 0\n1 2 25000000000.0 1us 0\n", "is a list of links of programs"),
+    "flow.txt": (
+        "2\n0 16 3 10000 1000000 0.13\n32 16 3 10001 1000000 0.15\n",
+        "is a list of flows of programs for ns-3",
+    ),
+    "graph.xml": ("<?xml version='1.0'?>\n<graphml></graphml>\n", "is a file in XML: networkx reads GraphML"),
+    "graph.gml": ("graph [\n  directed 1\n]\n", "is a graph in GML: networkx"),
+    "system.json": ('{"scheduling-policy": "LIFO"}\n', "is a file in JSON: "),
+}
+"""Files of other programs, with the beginning of the message by which readers of other formats refuse them."""
+OF_READERS = {
+    "matrix.cm": (
+        "Nodes 2\nConnections 1\n0->1 id 1 start 0 size 9 x 1\n",
+        "is a connection matrix of htsim: load_connection",
+    ),
+    "step.txt": ("DATA\n1\n", "is a workload of SimAI or ASTRA-sim: load_workload reads it"),
+    "cables.toml": ("cables = [['a', 'b'], ['b', 'c']\n", "is a scenario or topology in TOML: load_scenario and"),
+}
+"""Files of hopflow's readers, with a mistake each, which only the others refuse by the format."""
+
+
+def test_files_of_another_format_are_refused_by_its_name(tmp_path) -> None:
+    readers = {
+        "matrix.cm": lambda file: dfc.load_connection_matrix(file, FABRIC.hosts, **GIVEN),
+        "step.txt": lambda file: dfc.load_workload(file, FABRIC.hosts, **GIVEN),
+        "cables.toml": load_topology,
+        "scenario.toml": dfc.load_scenario,
+    }
+    for name, (text, message) in (FOREIGN | OF_READERS).items():
+        file = tmp_path / name
+        file.write_text(text)
+        for own, read in readers.items():
+            with pytest.raises(ValueError, match=re.escape(name)) as raised:
+                read(file)
+            is_own = Path(own).suffix == file.suffix and name not in FOREIGN
+            assert (message in str(raised.value)) != is_own, (name, own, str(raised.value))
+
+
+def test_traces_that_are_not_there_are_looked_for_by_their_names(tmp_path) -> None:
+    (tmp_path / "traces").mkdir()
+    for file in (tmp_path / "traces" / "step.0.et", tmp_path / "step.et"):
+        file.write_bytes(b"")
+    for path, kind, message in (
+        ("step", FileNotFoundError, r"No such file, and no traces step\.0\.et, step\.1\.et"),
+        ("traces", IsADirectoryError, r"the traces step\.0\.et, .* in it are '.*traces.step'"),
+        ("step.et", ValueError, r"step\.et: traces have names with their ranks, such as step\.0\.et"),
+    ):
+        with pytest.raises(kind, match=message):
+            dfc.load_workload(tmp_path / path, FABRIC.hosts, **GIVEN)
