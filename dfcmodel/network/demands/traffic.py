@@ -41,7 +41,7 @@ MAX_FLOWS = 10**8
 """Largest expected number of flows of `random_traffic`."""
 
 
-@quantities(shares="share")
+@quantities(sizes="size", shares="share")
 @dataclass(frozen=True)
 class FlowSizes:
     """A distribution of flow sizes in bytes: points of the distribution function, linear in between.
@@ -74,7 +74,7 @@ class FlowSizes:
     """
 
     name: str
-    sizes: Sequence[float]
+    sizes: WithUnits
     shares: WithUnits
 
     def __post_init__(self) -> None:

@@ -10,7 +10,9 @@ import numpy as np
 from dfcmodel.results.completions.lower_bounds import empty_network_times, transfer_sizes, transfers
 from dfcmodel.results.records import Records
 from hopflow.checks import count_of, format_value, instance, number
+from hopflow.parameters import in_packets_of
 from hopflow.results import Result, figure
+from hopflow.units import quantities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -148,6 +150,7 @@ class Slowdowns(Result):
         return axes
 
 
+@quantities(limits="amount")
 def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
     """Return slowdowns of a run's transfers, times over those in an empty network, by size; ``limits``: packets.
 
@@ -156,9 +159,9 @@ def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
     run
         A run with flows of finite size.
     limits
-        Limits of the groups in packets, increasing, at least two: a group has the sizes above one limit and up to the
-        next. Transfers of other sizes are counted separately. None: at most ten groups of equal numbers of transfers,
-        as far as their sizes differ.
+        Limits of the groups in packets, or bytes such as ``"10 kB"``, increasing, at least two: a group has the sizes
+        above one limit and up to the next. Transfers of other sizes are counted separately. None: at most ten groups of
+        equal numbers of transfers, as far as their sizes differ.
 
     Raises
     ------
@@ -188,7 +191,9 @@ def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
     if limits is None:
         groups = _equal_groups(sizes[complete])
     else:
-        groups = number("limits", limits, at_least=0.0, hint="in packets")
+        entries = tuple(limits) if isinstance(limits, (list, tuple)) else limits
+        in_packets = in_packets_of(entries, run.scenario.packet_size)
+        groups = number("limits", in_packets, at_least=0.0, hint="in packets")
         if groups.ndim != 1 or len(groups) < 2 or (np.diff(groups) <= 0).any():
             raise ValueError(f"limits = {format_value(limits)}: must be two or more, increasing")
         within = (sizes > groups[0]) & (sizes <= groups[-1])

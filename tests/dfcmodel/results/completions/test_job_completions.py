@@ -339,6 +339,14 @@ def test_groups_without_limits_have_as_many_transfers_each(run) -> None:
     assert counts.max() - counts.min() <= 2  # 29 transfers
 
 
+def test_limits_in_bytes_are_those_of_the_packets_of_the_run(run) -> None:
+    size = run.scenario.packet_size
+    in_packets = dfc.slowdowns(run, limits=[0, 10, 1000])
+    in_bytes = dfc.slowdowns(run, limits=[0, f"{10 * size:g} B", f"{1000 * size:g} B"])
+    assert in_bytes.limits == pytest.approx(in_packets.limits)
+    assert in_bytes.summary() == in_packets.summary()
+
+
 def test_transfers_outside_of_the_limits_are_counted_apart(run) -> None:
     part = dfc.slowdowns(run, [5, 7])
     assert part.sizes.tolist() == [6.0, 7.0]
