@@ -1055,7 +1055,7 @@ def check_states(graph: nx.Graph[Any]) -> None:
     >>> check_states(nx.Graph([("a", "b", {"status": "active"}), ("b", "c", {"up": False})]))
     Traceback (most recent call last):
       ...
-    ValueError: up of edge b->c = False: states are not read; remove the edge, or let the link fail by ...
+    ValueError: up of edge b->c = False: must be up, or absent: remove the edge, or let the link fail by ...
     """
     nodes = ((f"node {format_value(node)}", data) for node, data in graph.nodes(data=True))
     edges = ((f"edge {source}->{target}", data) for source, target, data in graph.edges(data=True))
@@ -1069,7 +1069,7 @@ def check_states(graph: nx.Graph[Any]) -> None:
             if is_down:
                 kind = subject.partition(" ")[0]
                 hint = f"remove the {kind}{', or let the link fail by Packets(failures=)' if kind == 'edge' else ''}"
-                raise ValueError(f"{name} of {subject} = {format_value(value)}: states are not read; {hint}")
+                raise ValueError(f"{name} of {subject} = {format_value(value)}: must be up, or absent: {hint}")
 
 
 PARALLEL = "parallel links are one link with the sum of their rates, or go over a node of their own each"

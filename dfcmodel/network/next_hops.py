@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.links import nodes_of
 from dfcmodel.network.shortest_routes import hash_pair
-from hopflow.checks import format_value, instance, unwrap_scalar
+from hopflow.checks import format_value, instance, integer, unwrap_scalar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from dfcmodel.network.links import Links
 
 __all__ = ["NextHops"]
+
+MAX_WEIGHT = 1024
+"""Largest weight of a next node."""
 
 
 class NextHops:
@@ -28,14 +32,16 @@ class NextHops:
     links
         The links of the network.
     tables
-        For each node a mapping from destinations to next nodes, at least one.
+        For each node a mapping from destinations to next nodes, at least one, or to a mapping from next nodes to their
+        weights, whole numbers: of 3 and 1 the first next node gets three quarters of the flows (WCMP).
 
     Raises
     ------
     TypeError
-        For tables that are not mappings of nodes.
+        For tables that are not mappings of nodes, and next nodes in a set, which has no order.
     ValueError
-        For a next node to which there is no link, and a destination that the links do not have.
+        For a next node to which there is no link, a destination that the links do not have, and a weight that is not a
+        whole number from 1 to 1024.
     """
 
     def __init__(self, links: Links, tables: Mapping[Any, Any]) -> None:
@@ -57,12 +63,12 @@ class NextHops:
         return isinstance(other, NextHops) and (self.tables, self.onwards) == (other.tables, other.onwards)
 
     def _check_hops(self, name: str, node: Any, nodes: Any) -> tuple[Any, ...]:
-        """Return next nodes as a tuple; ValueError for none, or a node without a link to it."""
-        if isinstance(nodes, str) or not isinstance(nodes, Iterable):
-            raise TypeError(f"{name} = {format_value(nodes)}: must be a list of nodes")
-        hops = tuple(map(unwrap_scalar, nodes))
+        """Return next nodes as a tuple, each as often as its weight; ValueError for none, or one without a link."""
+        weights = nodes if isinstance(nodes, Mapping) else {}
+        counts = {hop: integer(f"{name}[{hop!r}]", weight, 1, MAX_WEIGHT) for hop, weight in weights.items()}
+        hops = tuple(unwrap_scalar(hop) for hop in nodes_of(name, nodes) for _ in range(counts.get(hop, 1)))
         linked = self.onwards.get(unwrap_scalar(node), {})
-        if not hops or not all(isinstance(hop, Hashable) and hop in linked for hop in hops):
+        if not hops or not all(hop in linked for hop in hops):
             msg = f"must be nodes to which {node!r} has links, at least one"
             raise ValueError(f"{name} = {format_value(nodes)}: {msg}")
         return hops

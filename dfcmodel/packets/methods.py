@@ -116,7 +116,7 @@ class Packets(Described):
         How packets of sprayed flows (``paths`` of `Flow`) choose a path: ``"turns"``, one after the other, from one on
         that is hashed from the flow's number; ``"random"``: drawn for each packet; ``"least queue"``: in turn, and each
         switch sends the packet on over the link, among those on paths of the flow, with the fewest packets in its queue
-        and transmission, at ties over that of the turn.
+        and transmission, at ties over that of the turn. `Trajectory.limits` says where no flow is sprayed.
     failures
         Times at which links are down, from and until in s or strings with a unit (inf: for ever): a mapping from link
         names to one pair or several. Packets that a link has begun to send and does not deliver before, or that it

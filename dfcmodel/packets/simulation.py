@@ -231,6 +231,7 @@ def trajectory(plan: PacketPlan, records: Records, run_seconds: float) -> Trajec
         inside=records.inside,
         packet_jitter=plan.jitter,
         repeats_frames=bool((plan.errors > 0.0).any()),
+        unused_spraying=plan.method.spraying if plan.spraying is None and plan.method.spraying != "turns" else "",
         observed=view.observed() if records.observed else None,
         **{name: getattr(records, name).astype(int) for name in FLOW_COUNTS},
         **{name: Deferred(getattr(view, name)) for name in VIEWED},

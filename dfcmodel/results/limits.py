@@ -31,8 +31,8 @@ from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.notifications import follows_telemetry, needs_marks
 from dfcmodel.network.phase_effects import flows_in_phase, unequal_losses
-from dfcmodel.network.queueing.class_pauses import CLASSES
 from dfcmodel.network.queueing.aqm_programs import AFD
+from dfcmodel.network.queueing.class_pauses import CLASSES
 from dfcmodel.network.queueing.disciplines import (
     DFC,
     FIFO,
@@ -537,6 +537,8 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
         unused[f"classes {listed} of {kinds}"] = f"priorities of flows: {used}, which are never paused and may be lost"
     unused |= _ineffective_storms(run, end) | _elements_without_packets(scenario, in_packets=run.step == 0.0)
     unused |= _thresholds_above_buffers(scenario)
+    if run.unused_spraying:
+        unused[f"spraying = {run.unused_spraying!r}"] = "no flow is sprayed; write routes='spray' where flows are made"
     if not unused:
         return ()
     return _as_tuple(f"unused options: {' and '.join(unused)}: {'; '.join(unused.values())}")

@@ -81,7 +81,9 @@ __all__ = [
     "permutation",
 ]
 
-Routing: TypeAlias = str | Iterable[Sequence[Hashable]] | Mapping[Any, Mapping[Any, Sequence[Hashable]]]
+Routing: TypeAlias = (
+    str | Iterable[Sequence[Hashable]] | Mapping[Any, Mapping[Any, Sequence[Hashable] | Mapping[Any, int]]]
+)
 """Choice of paths: its name, the paths, or tables of next hops."""
 
 CHECKED_AT_ONCE = ("max_window", "start", "size", "priority", "stop")
@@ -263,7 +265,8 @@ def flows_from(
         node. ``"spray"``: each packet takes one of all shortest paths with the same first and last link (``paths`` of
         `Flow`), ACKs the path of ``"ecmp"``. A warning names flows with further shortest paths over other first or last
         links. Or the paths, F tuples of nodes. Or tables of next hops, a mapping from nodes to mappings from
-        destinations to lists of next nodes: at each node a flow takes one of them by a hash, as with ``"ecmp"``. A node
+        destinations to lists of next nodes: at each node a flow takes one of them by a hash, as with ``"ecmp"``. In
+        place of a list, a mapping from next nodes to whole numbers has their weights (WCMP). A node
         without an entry for a destination sends over its link to it, or over its only link. With ``ttl`` explicit paths
         may return to a node, and next hops may lead back to one: the packets of such a flow go round until they are
         dropped.

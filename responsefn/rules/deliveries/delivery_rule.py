@@ -10,9 +10,9 @@ from responsefn.rules.base import WindowRule
 
 __all__ = ["FULL_PATH", "MAX_WINDOW_RATIO", "Delivery", "DeliveryRule", "answers_marks"]
 
-FULL_PATH = 0.99
+FULL_PATH = 0.99  # own choice: parameters are rounded; for messages alone
 """Part of a bandwidth-delay product from which on a window fills a path."""
-MAX_WINDOW_RATIO = 20.0
+MAX_WINDOW_RATIO = 20.0  # own choice: for messages alone
 """Largest window that suits a path, in bandwidth-delay products: interfaces may be faster than the slowest link."""
 
 

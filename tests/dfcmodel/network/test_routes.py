@@ -305,6 +305,21 @@ def test_a_node_without_an_entry_has_one_way_on() -> None:
     assert flow.path == (ENDS[0], ("leaf", 0), ("spine", 2), ("leaf", 1), far)
 
 
+def test_weights_of_next_hops_are_shares_of_the_flows() -> None:
+    """They were ignored: a mapping from next nodes to weights was a list of the nodes."""
+    count, far = 400, ENDS[2]
+    further = {("spine", n): {far: [("leaf", 1)]} for n in range(3)}
+    for hops, expected in (
+        ({("spine", 0): 3, ("spine", 1): 1}, 0.75),
+        ([("spine", 0)] * 3 + [("spine", 1)], 0.75),
+        ({("spine", 0): 2, ("spine", 1): 2}, 0.5),
+    ):
+        tables = {("leaf", 0): {far: hops}} | further
+        flows = flows_from([ENDS[0]] * count, [far] * count, sizes=3, routes=tables, **OPTIONS)
+        share = sum(flow.path[2] == ("spine", 0) for flow in flows) / count
+        assert abs(share - expected) < 4.0 * (expected * (1.0 - expected) / count) ** 0.5
+
+
 def test_a_detour_is_followed() -> None:
     far = ENDS[2]
     ways = ["leaf", 0], ["spine", 2], ["leaf", 3], ["spine", 1], ["leaf", 1]
@@ -327,6 +342,9 @@ LEAF, SPINE, FAR = ("leaf", 0), ("spine", 0), ENDS[2]
         ({"nowhere": {FAR: [SPINE]}}, "must be nodes to which 'nowhere' has links"),
         ({LEAF: {"nowhere": [SPINE]}}, r"routes\[\('leaf', 0\)\]\['nowhere'\]: 'nowhere' must be a node of the links"),
         *(({LEAF: wrong}, r"routes\[\('leaf', 0\)\]") for wrong in (3, {FAR: 3}, {FAR: "spine"})),
+        ({LEAF: {FAR: {SPINE}}}, r"routes\[\('leaf', 0\)\]\[.*\] = .*: must be a list of nodes, as a set has no order"),
+        ({LEAF: {FAR: {SPINE: 0.5}}}, r"routes\[.*\]\[.*\]\[\('spine', 0\)\] = 0.5: must be a whole number"),
+        ({LEAF: {FAR: {("spine", 9): 1}}}, "must be nodes to which"),
     ],
 )  # fmt: skip
 def test_what_is_refused(tables: Any, message: str) -> None:

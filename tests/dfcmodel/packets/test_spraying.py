@@ -474,3 +474,14 @@ def test_elements_of_paths_stand_where_packets_keep_their_path() -> None:
     fed = replace(scenario, links=tuple(replace(link, discipline=dfc.BFC()) for link in links))
     with pytest.raises(ValueError, match=r"elements: link of Jitter = 'b->c' with BFC"):
         dfc.simulate(fed, dfc.Packets())
+
+
+@pytest.mark.parametrize("spraying", ["random", "least queue"])
+def test_a_choice_of_paths_without_sprayed_flows_is_named(spraying: str) -> None:
+    links = dfc.chain(3, rate=1e6, delay=1e-6, buffer=100)
+    one = dfc.Scenario("one", links, [dfc.Flow("a", (1, 2, 3), FixedRate(), size=5, host="nic")], duration=1e-3)
+    for choice, named in (("turns", 0), (spraying, 1)):
+        limits = dfc.simulate(one, dfc.Packets(seed=1, spraying=choice)).limits
+        assert [limit.startswith(f"unused options: spraying = '{choice}': no flow is") for limit in limits] == [
+            True
+        ] * named
