@@ -196,7 +196,7 @@ def _record(rule: Any, path: Path, run: Any) -> Observation | None:
         delivered = rule_row["delivered"]
         if is_native:
             native = run.arrays["native"][0]
-            in_flight, delivered = native["flight"], native["transmissions"] - native["flight"] - rule_row["lost_total"]
+            in_flight, delivered = native["flight"], rule_row["sent_last"] - native["flight"] - rule_row["lost_total"]
         others[n] = in_flight, delivered, rule_row["lost_total"], flow_row["emitted"], flow_row["recovering"]
     time = (np.arange(samples) + 1) * run.plan.sample
     timeouts = int(run.arrays["flow"]["timeouts"][0])

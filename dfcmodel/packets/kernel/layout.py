@@ -74,6 +74,7 @@ __all__ = [
     "SEEN",
     "SENDER",
     "SENT_PACKET",
+    "SENT_PACKET_SIZE",
     "SKIP_LEVELS",
     "STORM",
     "TIMES",
@@ -802,6 +803,8 @@ SENT_PACKET = np.dtype(
     ]
 )
 """A transmission of a flow with a native rule: `hopflow_cc_packet` of the header."""
+SENT_PACKET_SIZE = SENT_PACKET.itemsize
+"""Its bytes."""
 
 NATIVE_RULE = np.dtype(
     [
@@ -834,15 +837,13 @@ NATIVE_RULE = np.dtype(
         ("on_ack", "u8"),
         ("on_timeout", "u8"),
         ("on_timer", "u8"),
-        ("slots", "i8"),  # address of ``slot``, and the bytes of a row
-        ("slot_size", "i8"),
+        ("slots", "i8"),  # address of ``slot``
         ("acked_at", "i8"),  # rows of ``slot`` for copies of the packets that an event reports
         ("lost_at", "i8"),
         ("first_acked", "i8"),  # row of the first of the acknowledged packets that are not reported yet
         ("new_acked", "i8"),  # their number, and that of lost packets
         ("new_lost", "i8"),
         ("flight", "i8"),  # packets in flight
-        ("transmissions", "i8"),
         ("most_mask", "i8"),  # largest ``sent_mask``: the ring of records grows
         ("packet_bytes", "i8"),
         ("unit", "f8"),  # amount of a packet in the units of the rule
@@ -858,6 +859,10 @@ NATIVE_RULE = np.dtype(
         ("lost_from", "f8"),  # when the first packet was sent that was lost after it, s; inf: none
         ("last_window", "f8"),  # decided last, packets
         ("last_ssthresh", "f8"),
+        ("ordered_from", "i8"),  # from this record on packets were new when they were sent, and none is listed
+        ("in_order", "i8"),  # 1: an ACK of the first records may be reported by `report_in_order`
+        ("is_alone", "i8"),  # 1: ``history`` has no records of its packets; 0 also before the first one
+        ("is_plain", "i8"),  # 1: it decides in packets, and has decided neither a rate nor times
         ("departs", "f8"),  # the next packet leaves no earlier, s
         ("burst", "i8"),  # packets left of the quantum
         ("timer_at", "f8"),  # when `on_timer` is called, s; inf: not

@@ -20,7 +20,7 @@ __all__ = ["REORDERING_THRESHOLD", "lay_out_native", "set_native"]
 REORDERING_THRESHOLD = 3
 """Packets sent after a lost one of which the last is acknowledged (RFC 9002, 6.1.1, kPacketThreshold)."""
 
-FIRST_RECORDS = 256
+FIRST_RECORDS = 32
 """Records of packets in flight for which there is room at first; the ring grows up to the size of the window."""
 
 
@@ -44,7 +44,7 @@ def lay_out_native(plan: PacketPlan, flow: NDArray[Any], rule: NDArray[Any], sen
     native["most_mask"] = masks
     rule["sent_mask"][flow["rule"][rows]] = np.minimum(masks, FIRST_RECORDS - 1)
     for name, value in (
-        ("slot_size", SENT_PACKET.itemsize), ("acked_at", sent), ("first_acked", sent), ("lost_at", sent + most),
+        ("acked_at", sent), ("first_acked", sent), ("lost_at", sent + most),
         ("packet_bytes", round(plan.sizes[0])), ("timer_at", np.inf), ("timer_event", np.inf),
         ("by_packet", 1), ("newest_acked", -1.0), ("lost_from", np.inf),
     ):  # fmt: skip
@@ -58,4 +58,4 @@ def lay_out_native(plan: PacketPlan, flow: NDArray[Any], rule: NDArray[Any], sen
         n["threshold"] = 1 if library.limits_flight else REORDERING_THRESHOLD
         for name in FUNCTIONS:
             n[name] = library.functions[name]
-    return {"native": native, "slot": np.empty(sent + 2 * most, SENT_PACKET)}
+    return {"native": native, "slot": np.zeros(sent + 2 * most, SENT_PACKET)}

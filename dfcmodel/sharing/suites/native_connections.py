@@ -146,7 +146,7 @@ class NativeConnection(Connection):
         self._is_compiled = "on_sent" in functions and record is None
         row = self._row
         row.on_sent, row.on_timer = self._calls["on_sent"] or 0, self._calls["on_timer"] or 0
-        row.slot_size, row.unit, row.nanoseconds = PACKET_SIZE, self._unit, int(self._library.counts_nanoseconds)
+        row.unit, row.nanoseconds = self._unit, int(self._library.counts_nanoseconds)
         self._check("init")
         self._send(spread=rtt)
 

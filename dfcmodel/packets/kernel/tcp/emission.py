@@ -23,8 +23,9 @@ def output(net: Any, senders: Any, f: int, number: int) -> None:
     counters = net.counters
     s = senders.flow[f]
     idle = s.snd_una == s.snd_max
+    is_new = number >= s.snd_max
     flags = 0
-    if number >= s.snd_max:  # RFC 3168, 6.1.2
+    if is_new:  # RFC 3168, 6.1.2
         flags = s.reduced * REDUCED + s.not_ect * UNMARKABLE
         s.reduced = 0
     elif s.accurate == 0 and not is_ns2(senders):  # 6.1.5: retransmissions are not ECN-capable
@@ -34,7 +35,7 @@ def output(net: Any, senders: Any, f: int, number: int) -> None:
     senders.out[counters[OUT], 0] = number
     senders.out[counters[OUT], 1] = flags
     counters[OUT] += 1
-    if number >= s.snd_max:
+    if is_new:
         s.snd_max = number + 1
         s.written -= 1
         if s.timing == 0:  # one sample per round trip (RFC 6298, 3), of new data (Karn's algorithm)
@@ -45,4 +46,4 @@ def output(net: Any, senders: Any, f: int, number: int) -> None:
     if idle or s.deadline == math.inf:  # RFC 6298, 5.1
         set_timer(net, senders, f)
     if s.listed == NATIVE and number >= s.opening:
-        on_native_sent(net, senders, f, number)
+        on_native_sent(net, senders, f, number, is_new)

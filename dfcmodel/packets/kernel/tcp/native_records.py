@@ -56,7 +56,10 @@ def list_packet(senders: Any, f: int, at: int, lost: bool) -> None:
 
     The report has a copy of the record, which has 0 bytes from then on.
     """
-    n = senders.native[senders.flow[f].native]
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    n.in_order = 0
+    n.ordered_from = senders.rule[s.rule].sent_last
     n.flight -= 1
     if lost:
         copy_slot(senders, at, n.lost_at + n.new_lost)

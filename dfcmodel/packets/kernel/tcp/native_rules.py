@@ -21,21 +21,26 @@ from typing import Any
 from hopflow.kernels.marks import call_native, compiled, inlined
 
 from ..calendar_queue import FAULT
-from ..layout import int64
+from ..layout import SENT_PACKET_SIZE, int64
 from .deliveries import is_beyond_reports, on_packet_lost, on_packet_sent
-from .native_decisions import RING, find_fault, find_time_fault
+from .native_decisions import MAX_WINDOW, RING, find_fault, find_time_fault
 from .native_records import grow_ring, list_acked, list_packet
 from .selective import is_sacked
 from .timers import ACK_DELAY, JITTER, NOW, wake_at
 
 __all__ = [
+    "ACK",
+    "APPLY",
     "FUNCTIONS",
+    "REPORT",
+    "apply_answer",
     "begin_ack",
     "collect_acked",
     "lose_all",
     "on_native_sent",
     "on_native_timer",
     "report_ack",
+    "report_in_order",
     "report_native",
     "report_timeout",
 ]
@@ -47,6 +52,8 @@ STARTS_RECOVERY, IN_RECOVERY, PERSISTENT, APP_LIMITED, WINDOW_LIMITED, MARK_EVEN
 FUNCTIONS = ("on_sent", "on_ack", "on_timeout", "on_timer")
 SENT, ACK, TIMEOUT, TIMER = range(4)
 """Functions of a rule: indices in `FUNCTIONS`."""
+REPORT, APPLY = 1, 2
+"""What is left to do after `report_in_order`: `report_ack`, or `apply_answer`; 0: nothing."""
 SMOOTHING, DEVIATION = 0.125, 0.25
 """Weights of a sample in the smoothed round-trip time and in its variance (RFC 9002, 5.3)."""
 PERSISTENT_THRESHOLD = 3.0
@@ -63,7 +70,14 @@ def begin_ack(net: Any, senders: Any, f: int, e: int, validated: bool) -> None:
     n.ack_sent = net.sent_at[e]
     n.ack_marked = net.packet[e].marked
     n.limited = 0 if validated else 1
-    n.full = 1 if n.flight + 1 > int64(min(s.cwnd, s.most)) else 0
+    n.full = 1 if is_window_full(senders, f) else 0
+
+
+@inlined
+def is_window_full(senders: Any, f: int) -> bool:
+    """Return whether flow f's window has no room for another packet."""
+    s = senders.flow[f]
+    return bool(senders.native[s.native].flight + 1 > int64(min(s.cwnd, s.most)))
 
 
 @inlined
@@ -119,7 +133,9 @@ def collect_in_order(senders: Any, f: int) -> None:
 @compiled
 def lose_all(senders: Any, f: int) -> None:
     """List all packets of flow f in flight as lost, at a timeout."""
-    d = senders.rule[senders.flow[f].rule]
+    s = senders.flow[f]
+    d = senders.rule[s.rule]
+    senders.native[s.native].in_order = 0
     for k in range(d.sent_first, d.sent_last):
         at = d.history + (k & d.sent_mask)
         if senders.slot[at].bytes != 0:
@@ -133,7 +149,19 @@ def fail(net: Any, senders: Any, f: int, function: int, what: int) -> None:
     n.failed = what
     n.failed_in = function
     n.failed_at = senders.clock[NOW]
+    n.in_order = 0
+    n.is_alone = 0
     net.counters[FAULT] = 1
+
+
+@inlined
+def smooth_rtt(senders: Any, f: int) -> None:
+    """Update the round-trip times of flow f's native rule by an ACK of a new packet, not the first (RFC 9002, 5.3)."""
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    n.min_rtt = min(n.min_rtt, s.rtt)
+    n.rtt_variance += DEVIATION * (abs(n.smoothed_rtt - s.rtt) - n.rtt_variance)
+    n.smoothed_rtt += SMOOTHING * (s.rtt - n.smoothed_rtt)
 
 
 @inlined
@@ -146,20 +174,14 @@ def update_rtt(senders: Any, f: int) -> None:
         n.rtt_variance = 0.5 * s.rtt
         n.min_rtt = s.rtt
     else:
-        n.min_rtt = min(n.min_rtt, s.rtt)
-        n.rtt_variance += DEVIATION * (abs(n.smoothed_rtt - s.rtt) - n.rtt_variance)
-        n.smoothed_rtt += SMOOTHING * (s.rtt - n.smoothed_rtt)
+        smooth_rtt(senders, f)
 
 
 @inlined
-def begin_event(senders: Any, f: int, before: int, flags: int) -> None:
+def fill_event(senders: Any, f: int, before: int, flags: int) -> None:
     """Set the fields of flow f's rule that all events have; ``before``: packets in flight before this event."""
     s = senders.flow[f]
     n = senders.native[s.native]
-    if s.cwnd != n.last_window:  # the engine or the recovery has changed it
-        n.window = s.cwnd * n.unit
-    if s.ssthresh != n.last_ssthresh:
-        n.ssthresh = s.ssthresh * n.unit
     n.now = senders.clock[NOW]
     n.now_ns = int64(1e9 * senders.clock[NOW] + 0.5)
     n.in_flight_before = before
@@ -167,13 +189,27 @@ def begin_event(senders: Any, f: int, before: int, flags: int) -> None:
     n.marked = 0
     n.growth = 0
     n.flags = flags
-    if s.recovering == 1:
-        n.flags += IN_RECOVERY
     if s.snd_una <= s.recover:
         n.flags += REPAIRING
     n.acked_count = 0
     n.lost_count = 0
     n.packet = 0
+
+
+@inlined
+def begin_event(senders: Any, f: int, before: int, flags: int) -> None:
+    """Fill flow f's event (`fill_event`); set its window and ssthresh, which the recovery may have changed."""
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    if n.unit == 1.0:
+        n.window = s.cwnd
+        n.ssthresh = s.ssthresh
+    else:  # division and multiplication may differ from what the rule has decided
+        if s.cwnd != n.last_window:
+            n.window = s.cwnd * n.unit
+        if s.ssthresh != n.last_ssthresh:
+            n.ssthresh = s.ssthresh * n.unit
+    fill_event(senders, f, before, flags + (IN_RECOVERY if s.recovering == 1 else 0))
 
 
 @compiled
@@ -205,6 +241,21 @@ def apply_times(net: Any, senders: Any, f: int, function: int) -> int:
 
 
 @inlined
+def apply_plain(senders: Any, f: int) -> bool:
+    """Apply a valid window and ssthresh of flow f's rule; False: it decides, or has decided, more than them."""
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    if n.is_plain == 0 or n.pacing_rate != 0.0 or n.departure != 0.0 or n.timer != 0.0 or n.send_quantum != 0.0:
+        return False
+    window, ssthresh = n.window, n.ssthresh
+    if not (1.0 <= window <= MAX_WINDOW and ssthresh >= 0.0):
+        return False
+    s.cwnd = window
+    s.ssthresh = ssthresh
+    return True
+
+
+@inlined
 def apply_control(net: Any, senders: Any, f: int, function: int) -> None:
     """Check and apply window, rate and times that flow f's rule decided in ``function``; invalid: the run ends."""
     s = senders.flow[f]
@@ -221,6 +272,7 @@ def apply_control(net: Any, senders: Any, f: int, function: int) -> None:
         else:
             n.departs = 0.0
             n.timer_at = math.inf
+    n.is_plain = 0
     if wrong > 0:
         fail(net, senders, f, function, wrong)
         return
@@ -231,6 +283,8 @@ def apply_control(net: Any, senders: Any, f: int, function: int) -> None:
     senders.rule[s.rule].rule_state[0] = rate if rate > 0.0 else math.inf
     now = senders.clock[NOW]
     s.paced = 1 if rate > 0.0 or n.departs > now else 0
+    if s.paced == 0 and n.departs == 0.0 and n.timer_at == math.inf and n.unit == 1.0 and n.nanoseconds == 0:
+        n.is_plain = 1
     if s.held_until < math.inf and senders.clock[JITTER] == 0.0:
         due = max(now, max(s.pace_at, n.departs)) if s.paced == 1 else now
         if due < s.held_until:
@@ -238,9 +292,47 @@ def apply_control(net: Any, senders: Any, f: int, function: int) -> None:
             wake_at(net, f, due, f)
 
 
+@inlined
+def write_record(senders: Any, f: int, k: int, number: int) -> None:
+    """Write the record of transmission k of flow f, of packet ``number``, which is sent now; count it."""
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    d = senders.rule[s.rule]
+    packet = senders.slot[d.history + (k & d.sent_mask)]
+    packet.number = k
+    packet.data = number
+    packet.bytes = n.packet_bytes
+    packet.sent = senders.clock[NOW]
+    packet.sent_ns = int64(1e9 * senders.clock[NOW] + 0.5)
+    n.flight += 1
+
+
+@inlined
+def record_transmission(senders: Any, f: int, number: int, is_new: bool) -> bool:
+    """Record the transmission of new packet ``number`` of flow f; False, without a change, if it is of another kind."""
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    d = senders.rule[s.rule]
+    last = d.sent_last
+    if n.is_alone == 0 or not is_new or last - d.sent_first > d.sent_mask:
+        return False
+    d.sent_last = last + 1
+    write_record(senders, f, last, number)
+    return True
+
+
+@inlined
+def on_native_sent(net: Any, senders: Any, f: int, number: int, is_new: bool) -> None:
+    """Record the transmission of packet ``number`` of flow f, the first one if ``is_new``, and call its rule for it."""
+    if not record_transmission(senders, f, number, is_new):
+        record_any_transmission(net, senders, f, number, is_new)
+    elif senders.native[senders.flow[f].native].by_packet == 1 and not report_sent(senders, f, number):
+        apply_answer(net, senders, f, SENT)
+
+
 @compiled
-def on_native_sent(net: Any, senders: Any, f: int, number: int) -> None:
-    """Record the transmission of packet ``number`` of flow f, and call its rule for it."""
+def record_any_transmission(net: Any, senders: Any, f: int, number: int, is_new: bool) -> None:
+    """Do as `on_native_sent` for each kind of transmission: also the first one, repeated ones, with a full ring."""
     s = senders.flow[f]
     n = senders.native[s.native]
     d = senders.rule[s.rule]
@@ -252,34 +344,90 @@ def on_native_sent(net: Any, senders: Any, f: int, number: int) -> None:
             fail(net, senders, f, SENT, RING)
             return
         grow_ring(senders, f)
-    at = d.history + (d.sent_last & d.sent_mask)
+    k = int64(d.sent_last)
+    if not is_new:
+        n.ordered_from = k + 1
+        n.in_order = 0
     if s.samples + s.by_time > 0:
         on_packet_sent(senders, f, number)
     else:
-        if senders.slot[d.history + ((d.sent_last - 1) & d.sent_mask)].data >= number:
-            s.descent = d.sent_last
-        d.sent_last += 1
-    packet = senders.slot[at]
-    packet.number = n.transmissions
-    packet.data = number
-    packet.bytes = n.packet_bytes
-    packet.sent = senders.clock[NOW]
-    packet.sent_ns = int64(1e9 * senders.clock[NOW] + 0.5)
-    for k in range(8):
-        packet.slot[k] = 0
-    n.transmissions += 1
-    n.flight += 1
+        if senders.slot[d.history + ((k - 1) & d.sent_mask)].data >= number:
+            s.descent = k
+        d.sent_last = k + 1
+    write_record(senders, f, k, number)
     if n.by_packet == 0:
         return
     n.by_packet = 1 if n.on_sent != 0 else 0
+    n.is_alone = 1 if s.samples + s.by_time == 0 else 0
+    if not report_sent(senders, f, number):
+        apply_control(net, senders, f, SENT)
+
+
+@compiled
+def report_sent(senders: Any, f: int, number: int) -> bool:
+    """Call flow f's rule for packet ``number``, recorded last; return False if its decision is left to apply.
+
+    Without `on_sent` the decision is that of `init`.
+    """
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    d = senders.rule[s.rule]
     flags = 0
     if s.supply != 0 and number + 1 >= s.size and n.flight < int64(min(s.cwnd, s.most)):
         flags = APP_LIMITED
     begin_event(senders, f, n.flight - 1, flags)
     if n.on_sent != 0:
-        n.packet = n.slots + at * n.slot_size
+        at = d.history + ((d.sent_last - 1) & d.sent_mask)
+        for word in range(8):
+            senders.slot[at].slot[word] = 0
+        n.packet = n.slots + at * SENT_PACKET_SIZE
         call_native(n.on_sent, n.state, n)
-    apply_control(net, senders, f, SENT)  # without `on_sent` what `init` has decided
+    return apply_plain(senders, f)
+
+
+@inlined
+def report_in_order(senders: Any, f: int, sent: float, validated: bool, growth: int) -> int:
+    """Report an ACK without a mark, outside of recovery; return what is left to do: `REPORT`, `APPLY`, or 0, nothing.
+
+    It is the short way of `report_ack`, of records that are acknowledged in the order in which they were sent.
+
+    Parameters
+    ----------
+    senders, f
+        Senders, and the flow.
+    sent
+        When the packet was sent that the ACK acknowledges, s.
+    validated, growth
+        As of `report_ack`.
+    """
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    d = senders.rule[s.rule]
+    if n.in_order == 0:
+        return REPORT
+    first = d.sent_first
+    row = first & d.sent_mask
+    count = d.sent_last - first - (s.snd_max - s.snd_una)
+    if count < 1 or row + count > d.sent_mask + 1:
+        return REPORT
+    newest = senders.slot[d.history + row + count - 1].sent
+    if newest > sent:
+        return REPORT
+    flags = 0 if validated else APP_LIMITED
+    if is_window_full(senders, f):
+        flags += WINDOW_LIMITED
+    before = n.flight
+    n.flight = before - count
+    d.sent_first = first + count
+    smooth_rtt(senders, f)
+    n.newest_acked = newest
+    fill_event(senders, f, before, flags)
+    n.latest_rtt = s.rtt
+    n.growth = growth
+    n.acked_count = count
+    n.acked = n.slots + (d.history + row) * SENT_PACKET_SIZE
+    call_native(n.on_ack, n.state, n)
+    return 0 if apply_plain(senders, f) else APPLY
 
 
 @inlined
@@ -315,7 +463,7 @@ def report(net: Any, senders: Any, f: int, growth: int) -> None:
     n.growth = growth
     n.acked_count = n.new_acked
     n.lost_count = n.new_lost
-    n.acked = n.slots + n.first_acked * n.slot_size
+    n.acked = n.slots + n.first_acked * SENT_PACKET_SIZE
     call_native(n.on_ack, n.state, n)
     n.new_acked = 0
     n.new_lost = 0
@@ -323,9 +471,18 @@ def report(net: Any, senders: Any, f: int, growth: int) -> None:
     n.limited = 0
     n.full = 0
     apply_control(net, senders, f, ACK)
+    n.in_order = 0
+    if s.by_time + n.failed == 0 and d.sent_first >= n.ordered_from:
+        n.in_order = 1 if n.smoothed_rtt > 0.0 and n.lost_from == math.inf else 0
     if marks > 0.0 and s.accurate == 1 and s.cwnd < before:
         s.loss_events += 1
         s.reduced = 1
+
+
+@compiled
+def apply_answer(net: Any, senders: Any, f: int, function: int) -> None:
+    """Check and apply what flow f's rule has decided in ``function``; see `apply_control`."""
+    apply_control(net, senders, f, function)
 
 
 @compiled
@@ -377,7 +534,7 @@ def report_timeout(net: Any, senders: Any, f: int) -> None:
     begin_event(senders, f, n.flight + n.new_acked + n.new_lost, flags)
     n.acked_count = n.new_acked
     n.lost_count = n.new_lost
-    n.acked = n.slots + n.first_acked * n.slot_size
+    n.acked = n.slots + n.first_acked * SENT_PACKET_SIZE
     call_native(n.on_timeout, n.state, n)
     n.new_acked = 0
     n.new_lost = 0

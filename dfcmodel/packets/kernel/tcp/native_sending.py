@@ -13,7 +13,7 @@ from .emission import output
 from .selective import next_hole, skip_sacked
 from .timers import JITTER, NOW, wake_at
 
-__all__ = ["send_native"]
+__all__ = ["send_native", "send_one_by_one"]
 
 
 @inlined
@@ -88,6 +88,26 @@ def next_packet(senders: Any, f: int) -> int:
         s.hole = max(s.hole, number + 1)
         return number
     return -1
+
+
+@inlined
+def send_one_by_one(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
+    """Send new packets of flow f as `send_native` does, which continues once they need more than room in the window."""
+    s = senders.flow[f]
+    n = senders.native[s.native]
+    sent = 0
+    while n.failed == 0 and has_room(senders, f, False):
+        s.snd_nxt += 1
+        output(net, senders, f, int64(s.snd_nxt - 1))
+        if s.paced == 1:
+            pace_native(senders, f)
+            forced = False
+        sent += 1
+        if sent == burst:
+            return
+        if s.recovering + s.sacked + s.paced > 0 or s.snd_nxt >= s.size:
+            send_native(net, senders, f, burst - sent if burst > 0 else 0, forced)
+            return
 
 
 @compiled

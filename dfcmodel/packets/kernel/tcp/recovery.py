@@ -75,8 +75,10 @@ def recover(net: Any, senders: Any, f: int, event: int, acked: float, delivered:
         return
     if w[REDUCE] != 0.0:
         cut_back(senders, f, ON_LOSS)
-    if s.listed == NATIVE and (w[RESEND] >= 0.0 or w[LIMITED] != 0.0 or w[FRESH] != 0.0):
-        report_native(net, senders, f)  # before a packet is sent
+    if s.listed == NATIVE:
+        senders.native[s.native].in_order = 0  # the recovery may have changed the window
+        if w[RESEND] >= 0.0 or w[LIMITED] != 0.0 or w[FRESH] != 0.0:
+            report_native(net, senders, f)  # before a packet is sent
     if w[RESTART] != 0.0:
         set_timer(net, senders, f)
     number = int64(w[RESEND])

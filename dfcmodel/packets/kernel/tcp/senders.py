@@ -18,8 +18,18 @@ from .deliveries import discard_sent, has_lost_above, mark_limited, report_deliv
 from .emission import output
 from .handshake import open_connection, resend_syn
 from .late_packets import process_report
-from .native_rules import begin_ack, lose_all, report_ack, report_timeout
-from .native_sending import send_native
+from .native_rules import (
+    ACK,
+    APPLY,
+    REPORT,
+    apply_answer,
+    begin_ack,
+    lose_all,
+    report_ack,
+    report_in_order,
+    report_timeout,
+)
+from .native_sending import send_native, send_one_by_one
 from .ns2 import is_ns2, open_window, truncate_ssthresh
 from .pacing import send_by_pipe, send_paced
 from .recovery import (
@@ -93,7 +103,10 @@ def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
     if not forced and s.held_until < math.inf:
         return
     if s.selective == 1 and s.listed == NATIVE and (senders.native[s.native].by_packet == 1 or is_by_pipe(senders, f)):
-        send_native(net, senders, f, burst, forced)
+        if is_by_pipe(senders, f) or (senders.clock[JITTER] > 0.0 and not forced):
+            send_native(net, senders, f, burst, forced)
+        else:
+            send_one_by_one(net, senders, f, burst, forced)
     elif s.selective == 1 and is_by_pipe(senders, f):
         send_by_pipe(  # draws a random wait before it checks for data
             net, senders, f, burst, forced
@@ -157,7 +170,13 @@ def call_for_ack(net: Any, senders: Any, f: int, e: int, grows: bool, twice: boo
         growth = int64(0)
         if grows and validated and (s.accurate == 1 or not marked):
             growth = int64(2 if twice and s.recovering == 0 else 1)
-        report_ack(net, senders, f, e, validated, growth)
+        task = REPORT
+        if s.recovering + s.sacked == 0 and not marked:
+            task = report_in_order(senders, f, net.sent_at[e], validated, growth)
+        if task == REPORT:
+            report_ack(net, senders, f, e, validated, growth)
+        elif task == APPLY:
+            apply_answer(net, senders, f, ACK)
         return
     if grows and validated and (s.accurate == 1 or not marked):  # RFC 3168, 6.1.2
         grow_window(senders, f)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dfcmodel.packets.kernel.layout import SENT_PACKET_SIZE
 from dfcmodel.packets.kernel.tcp.native_decisions import find_fault, find_time_fault
 from hopflow.kernels.marks import call_native, entry
 
@@ -71,7 +72,7 @@ def run(
         n.acked_count = 0
         n.lost_count = 0
         n.flags = flag if available < n.window / n.unit and n.in_flight >= allowed else 0
-        n.packet = address + (last + k) * n.slot_size
+        n.packet = address + (last + k) * SENT_PACKET_SIZE
         call.time = clock
         call_native(n.on_sent, n.state, n)
         call.number += 1
