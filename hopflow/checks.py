@@ -419,7 +419,7 @@ def check_arguments(name: str, function: Any, args: Any, options: Any, error: Ty
     try:
         signature.bind(*args, **options)
     except TypeError:
-        parameters = ", ".join(parameter for parameter in signature.parameters if parameter != "self")
+        parameters = ", ".join(parameter for parameter in signature.parameters if parameter not in ("self", "cls"))
         hint = f"{error}; {name} takes {parameters}"
         if "self" in signature.parameters and args and _is_real(args[0]):
             hint += f"; call {name} on an instance, not on the class"

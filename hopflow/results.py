@@ -15,6 +15,7 @@ import importlib
 import io
 import math
 import pickle
+import re
 import sys
 import textwrap
 import types
@@ -57,6 +58,7 @@ __all__ = [
     "names_beside",
     "png",
     "same",
+    "short_text",
     "stack_datasets",
     "state_of",
     "table_html",
@@ -499,6 +501,9 @@ OLD_FILE_HEADER = b"hopflow result 1\n"
 MAX_TABLE_ROWS = 10**7
 """Maximum number of rows of a table."""
 MAX_LINE_VALUE = 130
+LONG_NUMBER = re.compile(r"(?<!\d)\d+\.\d{15,}(?:e[-+]?\d+)?")
+LONG_ROW = re.compile(r"([(\[])((?:[-+.\w]+, ){11,}[-+.\w]+),?([)\]])")
+"""At least twelve numbers in brackets."""
 """Maximum number of characters of a value in one line."""
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -540,6 +545,22 @@ def table_text(title: str, rows: Mapping[str, object]) -> str:
             text = f"\n{'':{width + 4}}".join(textwrap.wrap(text, MAX_LINE_VALUE, break_long_words=False))
         lines.append(f"  {name:<{width}}  {text}")
     return "\n".join(lines)
+
+
+def short_text(value: object) -> str:
+    """Return the repr of a model for a table: numbers with at most 15 digits, and of long rows of numbers the ends.
+
+    >>> short_text({"rate": 200 * 1e-6, "rates": tuple(range(20))})
+    "{'rate': 0.0002, 'rates': (0, 1, 2, ..., 19: 20 numbers)}"
+    """
+    text = LONG_NUMBER.sub(lambda match: f"{float(match[0]):.15g}", repr(value))
+    return LONG_ROW.sub(_shorten_row, text)
+
+
+def _shorten_row(match: re.Match[str]) -> str:
+    """Return the first three numbers of a row, the last one, and how many there are, in the brackets of the row."""
+    numbers = match[2].split(", ")
+    return f"{match[1]}{', '.join(numbers[:3])}, ..., {numbers[-1]}: {len(numbers)} numbers{match[3]}"
 
 
 def figure(width: float = 6.4, height: float = 3.6, **kwargs: Any) -> tuple[Figure, Any]:

@@ -26,7 +26,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["among_states_with_values", "as_any_chain", "as_chain", "distribution", "select_states", "select_target"]
+__all__ = [
+    "among_states_with_values",
+    "as_any_chain",
+    "as_chain",
+    "describe_unknown_state",
+    "distribution",
+    "select_states",
+    "select_target",
+]
 
 SUM_TOLERANCE = 1e-12
 """Largest difference of the sum of a distribution from one."""
@@ -146,8 +154,14 @@ def _mark_states(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_
         try:
             marks[chain.number_of(state)] = True
         except KeyError:
-            raise ValueError(f"{name}: {state!r} is no state of the chain") from None
+            raise ValueError(f"{name}: {describe_unknown_state(chain, state)}") from None
     return marks
+
+
+def describe_unknown_state(chain: MarkovChain, value: Any, hint: str = "") -> str:
+    """Return text for messages on a value that is no state, with a state of the chain as an example."""
+    example = next(iter(chain.table.plain([0])))
+    return f"{format_value(value)} is no state of the chain{hint}; the first state is {format_value(example)}"
 
 
 def _are_truths(chain: MarkovChain, states: Any) -> bool:
@@ -259,10 +273,9 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
     try:
         mass[chain.number_of(start)] = 1.0
     except KeyError:
-        message = f"start: {format_value(start)} is no state of the chain"
-        if isinstance(start, Mapping) or (isinstance(start, list | tuple) and len(start) == chain.size):
-            message += f"; probabilities are a NumPy array of shape ({chain.size},)"
-        raise ValueError(message) from None
+        is_vector = isinstance(start, Mapping) or (isinstance(start, list | tuple) and len(start) == chain.size)
+        hint = f"; probabilities are a NumPy array of shape ({chain.size},)" if is_vector else ""
+        raise ValueError(f"start: {describe_unknown_state(chain, start, hint)}") from None
     return mass
 
 

@@ -277,9 +277,10 @@ def _show_warning(
     *location: Any,
     **options: Any,
 ) -> None:
-    """Print warnings from hopflow's code as one line, others with their location."""
+    """Print warnings from hopflow's code, and those at typer's call of a command, as one line, others with location."""
     folder, path = Path(__file__).resolve().parents[2], Path(filename).resolve()
-    if any(path.is_relative_to(folder / name) for name in ("hopflow", *PACKAGES)):
+    folders = [*(folder / name for name in ("hopflow", *PACKAGES)), Path(typer.__file__).resolve().parent]
+    if any(map(path.is_relative_to, folders)):
         sys.stderr.write(f"warning: {message}\n")
     else:
         show(message, category, filename, *location, **options)

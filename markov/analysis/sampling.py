@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from hopflow.checks import random_generator
 from hopflow.deprecations import accept_old_names, attribute_alias
 from hopflow.parameters import param, validate_parameters
-from hopflow.results import Result, figure
+from hopflow.results import Result, figure, short_text
 from hopflow.units import WithUnit
 from markov.computing.resources import Counter, check_room
 from markov.models.measures import resolve_function
@@ -123,7 +123,7 @@ class Paths(Result):
         """Return the rows of a printed summary: chain, number of paths and number of jumps."""
         model = self.chain.model
         return {
-            "chain": self.chain.how if model is None else repr(model),
+            "chain": self.chain.how if model is None else short_text(model),
             "paths": f"{self.runs} of {self.duration:g} s",
             "jumps": len(self.times) - self.runs,
         }

@@ -114,8 +114,8 @@ class ExplicitModel(ByValue):
         """The chain as a `FileModel`, whose method `property` evaluates CSL on it.
 
         Variables are the components of states and the variables of a ``.sta`` file, or ``state``, the number of the
-        state. A ``.tra`` file without the label ``init`` begins in state 0, as in PRISM; of ``.umb`` without an initial
-        state, properties need a filter.
+        state. A ``.tra`` file without the label ``init`` begins in state 0, as in PRISM, with a warning where other
+        states have other values; of ``.umb`` without an initial state, properties need a filter.
         """
         source = self.chain.model.source if isinstance(self.chain.model, FileChain) else None
         if not isinstance(source, ListedStates):

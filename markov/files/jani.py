@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hopflow.callers import warn_caller
 from hopflow.checks import count_of
 from hopflow.text_files import unique_fields
 from markov.files.language import (
@@ -47,7 +48,7 @@ from markov.files.program import (
 from markov.files.queries import Accumulated, Filter, InitialStates, Interval, Operator, Path, Properties
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
 __all__ = ["KINDS", "JaniProperties", "JaniReader", "parse_jani"]
 
@@ -753,8 +754,22 @@ class _Reader(JaniReader):
                     message = f"action {action!r} is not declared in 'actions'"
                     raise self.error(f"system.syncs[{k}]", message)
             vectors.append((tuple(actions), result or ""))
+        self._warn_of_blocked_edges(program, names, [actions for actions, _ in vectors])
         composition = Composition("vectors", parts, tuple(vectors))
         return Program(**{**vars(program), "composition": composition})
+
+    def _warn_of_blocked_edges(self, program: Program, names: Sequence[str], vectors: Sequence[Sequence[Any]]) -> None:
+        """Warn of actions of edges that no synchronisation vector has, and of vectors with actions that no edge has."""
+        messages = []
+        for column, name in enumerate(names):
+            of_edges = program.modules[name].alphabet if name in program.modules else set()
+            of_vectors = {actions[column] for actions in vectors} - {None}
+            for action in sorted(of_edges - of_vectors):
+                messages.append(f"no entry has the action {action!r} of automaton {name!r}: its edges never happen")
+            for action in sorted(of_vectors - of_edges):
+                messages.append(f"automaton {name!r} has no edge with the action {action!r}: its entries never happen")
+        for message in messages:
+            warn_caller(UserWarning(f"{self.file}: system.syncs: {message}"), "markov")
 
     def with_steps(self, program: Program, property_rewards: Mapping[str, Expression]) -> Program:
         """Return the program with transition rewards: of transient variables, and of expressions in properties."""

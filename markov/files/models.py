@@ -408,11 +408,13 @@ class FileModel:
         self._check_names(self._property_constants)
         if (listed := self.program.listed) is not None:
             starts = listed.initial_states
-            if listed.default_start and not len(starts):
+            is_start_assumed = listed.default_start and not len(starts)
+            if is_start_assumed:
                 starts = np.zeros(1, np.int64)
             states = Batch(listed.codes, self.instance.numbers(listed.codes))
             no_steps = np.zeros((0, len(listed.loops)))
-            return StateSpace(self.instance, states, listed.chain.Q, listed.loops, starts, {}, no_steps), ()
+            Q, loops = listed.chain.Q, listed.loops
+            return StateSpace(self.instance, states, Q, loops, starts, {}, no_steps, is_start_assumed), ()
         with _nesting_error_of_file(self.name):
             if self.program.resets:
                 return explore_with_resets(self.instance, self.most)

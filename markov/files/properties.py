@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from hopflow.callers import warn_caller
 from hopflow.results import Result, Status, UndecidedError
 from markov.files.csl import Checker, Operators
 from markov.files.enclosures import (
@@ -69,6 +70,9 @@ if TYPE_CHECKING:
     Marks = NDArray[np.bool_]
 
 __all__ = ["Definitions", "Evaluation", "InitialStateEvaluation", "PropertyResult", "Undecided", "answer_property"]
+
+EQUAL_VALUES = 1e-9
+"""Relative difference below which the values of two states count as one that was rounded."""
 
 # ---------------------------------------------------------------------------- evaluation in all states
 
@@ -536,6 +540,8 @@ def answer_property(evaluation: Evaluation, query: Any, text: str) -> PropertyRe
     evaluation.checker.settled = False
     enclosure = evaluation.enclosure(inner)
     value, error, filter_reason = evaluation.filter_value(Filter(how, inner, states, getattr(query, "line", 1)))
+    if how in ("default", "state") and states is None and evaluation.state_space.is_start_assumed:
+        _warn_of_assumed_start(evaluation, enclosure)
     undecided = value is None or (isinstance(value, list) and None in value)
     n, notes = evaluation.n, evaluation.undecided
     reason = "" if math.isfinite(error) else "no bound was found"
@@ -557,6 +563,15 @@ def answer_property(evaluation: Evaluation, query: Any, text: str) -> PropertyRe
         status=Status.UNDECIDED if undecided else status,
         reason=reason,
     )
+
+
+def _warn_of_assumed_start(evaluation: Evaluation, enclosure: Enclosure) -> None:
+    """Warn of files that give no initial state, unless all states have the same value."""
+    values = enclosure.surely if isinstance(enclosure, Truth) else enclosure.values
+    if not np.allclose(values, values[0], rtol=EQUAL_VALUES, atol=0.0):
+        message = "the files give no initial state, and the value is that of state 0"
+        remedy = "give the initial state the label init in .lab, or choose a state by a filter"
+        warn_caller(UserWarning(f"{evaluation.state_space.instance.program.file}: {message}: {remedy}"), "markov")
 
 
 # ------------------------------------------------------------------- evaluation from the initial state

@@ -81,6 +81,8 @@ class StateSpace:
         Total rate of the transitions with each action, loops included, shape (n,) each.
     gains
         Rewards per second earned on transitions (JANI), shape (rewards, n).
+    is_start_assumed
+        Whether the file gives no initial state, and the first state is taken.
     """
 
     instance: Instance
@@ -90,6 +92,7 @@ class StateSpace:
     initial: NDArray[np.int64]
     action_rates: dict[str, NDArray[np.float64]]
     gains: NDArray[np.float64]
+    is_start_assumed: bool = False
 
     def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the indices of reachable states from the values of their variables, shape (variables, ...).

@@ -58,7 +58,7 @@ from markov.generators.plain import (
 )
 from markov.generators.polynomials import Unfollowed
 from markov.models.rules import ChainModel
-from markov.models.spaces import NO_END, NUMBERED, Space, format_state, sample_of
+from markov.models.spaces import NO_END, NUMBERED, Space, format_state, sample_of, warn_of_rounded_states
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -413,6 +413,7 @@ class ChainBuilder:
         space = self.declared
         if space is None or not space.has_codes:
             space = Space.of_states(self.model.State, search.states)
+            warn_of_rounded_states(self.model.name, space)
         rows, codes = search.rows(), space.codes(search.states)
         order = space.sort_order(codes)
         Q = rows.generator(None if order is None else rank_of(order))

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from hopflow.checks import count_of, format_value, instances
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.parameters import param, validate_parameters
-from hopflow.results import OnFailure, Result, Status, deliver, figure, names_beside
+from hopflow.results import OnFailure, Result, Status, deliver, figure, names_beside, short_text
 from hopflow.units import WithUnit
 from markov.computing.matrices import off_diagonal, row_numbers
 from markov.computing.rounding import U
@@ -204,7 +204,7 @@ class Estimate(Result):
         errors, limits = self.standard_errors, self.intervals()
         before: dict[str, object] = {
             "status": f"{self.status}{self.advice and f': {self.advice}'}",
-            "chain": repr(self.model),
+            "chain": short_text(self.model),
             "observations": self.observations,
         }
         after: dict[str, object] = {

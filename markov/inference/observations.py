@@ -13,6 +13,7 @@ from hopflow.checks import count_of, format_value
 from hopflow.parameters import param, validate_parameters
 from hopflow.units import WithUnit
 from markov.analysis.sampling import Paths
+from markov.selections import describe_unknown_state
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -164,7 +165,7 @@ class Statistics(NamedTuple):
                     try:
                         numbers_by_name[key] = chain.number_of(state)
                     except KeyError:
-                        raise ValueError(f"{name}: {format_value(state)} is no state of the chain") from None
+                        raise ValueError(f"{name}: {describe_unknown_state(chain, state)}") from None
                 numbers.append(numbers_by_name[key])
             return numbers
 

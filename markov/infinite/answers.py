@@ -24,7 +24,7 @@ from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.parameters import param, validate_parameters
-from hopflow.results import OnFailure, Status, deliver
+from hopflow.results import OnFailure, Status, deliver, short_text
 from markov.chains import MarkovChain
 from markov.elimination.lu import LUFactors, best_order
 from markov.generators.polynomials import Polynomial, Unfollowed, as_fraction
@@ -235,7 +235,7 @@ class InfiniteStationary(Stationary):
     def _about(self) -> dict[str, object]:
         """Return rows of `summary` about the chain: states, Lyapunov function, extent of the proof."""
         return {
-            "chain": repr(self.infinite.model),
+            "chain": short_text(self.infinite.model),
             "states": f"infinitely many; values in {self.chain.size}",
             "Lyapunov function": self.lyapunov,
             "proved": self.verified,

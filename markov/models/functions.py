@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from hopflow.checks import format_value
 from hopflow.errors import RuleError, location_of, rule_error
 from markov.computing.array_functions import States, call_for_states, codes_in, value_of_name
 from markov.computing.arrays import NotOnArraysError, as_uniform, holds_arrays, unwrap
@@ -52,6 +53,7 @@ MIN_REPEATED_CALLS = 32
 ONE_STATE = "it is called with one state, as rules are: plain Python values, no arrays"
 SAME = "no random numbers, no time, no counters: the same state has the same value"
 RETURN_NUMBERS = "return a number or a truth value"
+RETURN_MAPPING = "return a mapping of names to values, such as {'empty': s.n == 0}"
 RETURN_TRUTH = "return True or False; states themselves are given as values or lists, not by a function"
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -92,12 +94,18 @@ def evaluate_mapping(function: Callable[[Any, Any], Any], q: Any, table: StateTa
     if getattr(function, "__elementwise__", False):
         return {key: as_mean(value, table.count) for key, value in function(table.arrays, q).items()}
 
-    def call(state: Any) -> Mapping[str, Any]:
-        """Return the mapping for one state as a dict."""
-        return dict(function(state, q))
-
     of_state = getattr(function, "of_state", None)
     target, parameters = (function, (q,)) if of_state is None else (of_state, ())
+
+    def call(state: Any) -> Mapping[str, Any]:
+        """Return the mapping for one state as a dict."""
+        values = function(state, q)
+        try:
+            return dict(values)
+        except (TypeError, ValueError):
+            message = f"{name}: {format_state(state)}: {format_value(values)} is returned"
+            raise RuleError.at(location_of(target), message, RETURN_MAPPING) from None
+
     return _evaluate(StateFunction(call, target, parameters, name, _number_or_mean, RETURN_NUMBERS), table)
 
 

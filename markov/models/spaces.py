@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopflow.callers import warn_caller
 from hopflow.checks import count_of
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
@@ -46,6 +47,10 @@ NUMBERED = 2**63
 """Smallest size of a space whose states have no numbers of 64 bits."""
 SAMPLE = 120
 """Random states in which arrays are compared with plain Python, besides the extreme states of each component."""
+ROUNDING = 1e-12
+"""Difference of two values, relative to the largest one, that is taken for rounding."""
+MAX_ROUNDED = 1e10
+"""Limit of the values that are searched for rounding: neighbouring whole numbers differ by more below it."""
 ALLOWED = (
     "a range with step 1, not empty; a list of different values, such as an Enum; or, for a vector, "
     "a tuple of such ranges"
@@ -352,6 +357,35 @@ class Space:
         """Return an iterator over all states of the product space, the last component varying fastest."""
         parts = itertools.product(*(c.values for c in self.components))
         return itertools.starmap(self.make, parts) if self.states_are_codes else map(self.assemble, parts)
+
+
+def warn_of_rounded_states(owner: str, space: Space) -> None:
+    """Warn of values of discovered states that differ by the rounding of float64 alone, such as 0.3 and 0.1 + 0.2.
+
+    They are different states, among which the probability of one is divided.
+    """
+    for component in space.components:
+        values: Sequence[Any] = () if isinstance(component.values, range) else component.values
+        widths = {len(value) if isinstance(value, tuple) else None for value in values}
+        columns = [values] if None in widths or len(widths) != 1 else list(zip(*values, strict=True))
+        for pair in filter(None, map(_pair_by_rounding, columns)):
+            message = f"{component.name} has the values {pair[0]!r} and {pair[1]!r}, which differ by rounding alone"
+            remedy = "they are different states; count in whole numbers, as steps of 0.1, or round() what rules return"
+            warn_caller(UserWarning(f"{owner}: {message}: {remedy}"), "markov")
+            return
+
+
+def _pair_by_rounding(values: Sequence[Any]) -> tuple[float, float] | None:
+    """Return two neighbouring numbers of ``values`` that differ by rounding alone; None if there are none."""
+    if not any(isinstance(value, float) for value in values):
+        return None
+    real = (value for value in values if isinstance(value, (int, float)) and abs(value) < MAX_ROUNDED)
+    ascending = np.unique(np.fromiter(real, dtype=np.float64))
+    gaps = np.diff(ascending)
+    if not len(gaps) or gaps.min() > ROUNDING * np.abs(ascending[[0, -1]]).max():
+        return None
+    k = int(np.argmin(gaps))
+    return float(ascending[k]), float(ascending[k + 1])
 
 
 def column_values(column: Sequence[Any]) -> Any:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hopflow.callers import warn_caller
 from hopflow.parameters import param, validate_parameters
 from hopflow.progress import progress_bar
 from hopflow.results import Result, Status, figure
@@ -57,6 +58,8 @@ MOMENT_TOLERANCE = 1e-7
 """Relative difference of the moments of a fit with equal moments."""
 LOG_RANGE = 25.0
 """Range of log rates, for times with a mean of one."""
+MIN_ASCENDING = 10
+"""Number of times that ascend by chance with a probability below 1e-6."""
 
 
 @validate_parameters
@@ -272,6 +275,9 @@ def fit_phase_type(
     sample: Floats = np.asarray(times)
     if sample.ndim != 1 or len(sample) < 2:
         raise ValueError(f"times has shape {sample.shape}: at least two times in one row are expected")
+    if len(sample) >= MIN_ASCENDING and (np.diff(sample) > 0.0).all():
+        message = "times ascend throughout, as times of events do: of these give the times between, np.diff(times)"
+        warn_caller(UserWarning(message), "markov")
     scale = float(sample.mean())
     groups = group_times(sample / scale)
     # two branches of equal order have the three moments; None: not with up to 40 phases

@@ -19,7 +19,7 @@ import numpy as np
 from hopflow.checks import format_value, integer
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.results import OnFailure, Status, deliver, figure
+from hopflow.results import OnFailure, Status, deliver, figure, short_text
 from markov.computing.matrices import from_edges
 from markov.computing.rounding import U
 from markov.elimination.lu import LUFactors, best_order
@@ -266,7 +266,7 @@ class StationaryByLevel(Solved):
         """Return rows of `summary` about the chain: states, mean level, decay rate."""
         infinite = self.chain.levels[-1].high is None
         return {
-            "chain": repr(self.chain),
+            "chain": short_text(self.chain),
             "states": f"{self.chain.size:.4g}",
             "mean level": f"{self.mean_level:.6g}",
             **({"decay rate": f"{self.decay_rate:.6g}"} if infinite else {}),

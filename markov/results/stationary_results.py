@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
@@ -12,7 +11,7 @@ import numpy as np
 from hopflow.checks import format_value
 from hopflow.fork_safety import cached_property
 from hopflow.parameters import param, validate_parameters
-from hopflow.results import Status, names_beside
+from hopflow.results import Status, names_beside, short_text
 from markov.chains import InSteps
 from markov.computing.rounding import U
 from markov.models.bare import NO_MEASURES, has_no_measures
@@ -480,7 +479,7 @@ class Stationary(Solved):
         """Return the rows of the summary that describe the chain: states, transitions, classes."""
         chain = self.chain
         return {
-            "chain": chain.how if chain.model is None else _shorten_numbers(repr(chain.model)),
+            "chain": chain.how if chain.model is None else short_text(chain.model),
             "states": f"{chain.size}, {len(chain.transient_states)} of them transient",
             "transitions": chain.transitions,
             "recurrent classes": len(chain.recurrent_classes),
@@ -543,8 +542,3 @@ class Stationary(Solved):
         if bound < math.inf:
             return f"{bound:.1e}"
         return "not computed" if self.status is Status.SOLVED else f"none was proved{unproved}"
-
-
-def _shorten_numbers(text: str) -> str:
-    """Return ``text`` with its numbers of more than 15 digits, such as that of 200 * 1e-6, rounded to 15."""
-    return re.sub(r"(?<!\d)\d+\.\d{15,}(?:e[-+]?\d+)?", lambda match: f"{float(match[0]):.15g}", text)

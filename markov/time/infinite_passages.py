@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from hopflow.checks import format_value
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
+from hopflow.results import short_text
 from markov.chains import MarkovChain
 from markov.computing.matrices import leads_to, off_diagonal
 from markov.computing.resources import TooLargeError
@@ -178,7 +179,7 @@ class InfinitePassage(Passage):
         rows["standard deviation"] = "not computed for infinitely many states"
         model = self.infinite.model
         infinite_rows = {
-            "chain": repr(model),
+            "chain": short_text(model),
             "states": f"infinitely many; values in {self.chain.size}",
             "Lyapunov function": self.lyapunov,
         }

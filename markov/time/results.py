@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.results import OnFailure, Result, Status, deliver
+from hopflow.results import OnFailure, Result, Status, deliver, short_text
 from markov.computing.resources import rates_in_range, time_limit
 from markov.exploration import InfiniteChain
 from markov.selections import as_any_chain, distribution
@@ -54,7 +54,7 @@ class TimeResult(Result):
         model = self.chain.model
         return {
             "status": self.status,
-            "chain": self.chain.how if model is None else repr(model),
+            "chain": self.chain.how if model is None else short_text(model),
             **self._answers(),
             "time": f"{self.seconds:.3f} s",
         }

@@ -22,6 +22,7 @@ from hopflow.fork_safety import cached_property
 from markov.chains import ROW_SUM_TOLERANCE, InSteps, MarkovChain, StepChain, labelled_matrix
 from markov.computing.rounding import U, differs_from_one
 from markov.driver import stationary
+from markov.models.spaces import Space, warn_of_rounded_states
 from markov.proofs.bounded import Bounded
 from markov.selections import distribution, select_states
 from markov.time.passages import passage
@@ -158,6 +159,7 @@ class DiscreteChain(InSteps):
                     rows.append(numbers[state])
                     columns.append(numbers[target])
                     values.append(p)
+        warn_of_rounded_states("rules", Space.of_states(None, order))
         shape = len(order), len(order)
         return cls(sp.csr_matrix((values, (rows, columns)), shape=shape), states=order)
 
@@ -266,9 +268,9 @@ def _validate_pair(state: Hashable, pair: Any) -> tuple[Hashable, float]:
 def _powers(P: sp.csr_matrix, vector: Vector, steps: ArrayLike) -> Iterable[Vector]:
     """Yield vector P^n for each n in ``steps``, which must be ascending integers."""
     requested = np.atleast_1d(np.asarray(steps))
-    if requested.ndim != 1 or not len(requested) or (np.diff(requested) < 0).any():
+    counts = [integer("steps", n, 0, 10**9) for n in requested.tolist()] if requested.ndim == 1 else []
+    if not counts or (np.diff(counts) < 0).any():
         raise ValueError(f"steps = {steps!r}: must be ascending whole numbers, at least one")
-    counts = [integer("steps", n, 0, 10**9) for n in requested.tolist()]
     transposed, n_done = sp.csr_matrix(P.T), 0
     squares: list[Vector] = []  # P to the powers 1, 2, 4, ...
     for n in counts:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from typing import NamedTuple
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from markov import (
     MM1K,
     ChainModel,
     Cluster,
+    DiscreteChain,
     Levels,
     MarkovChain,
     PauseChain,
@@ -157,3 +160,39 @@ def test_the_product_space_is_named_as_such_and_the_chain_counts_what_is_solved(
     assert MarkovChain(model).size == len(stationary(model).pi) == 84
     with pytest.warns(DeprecationWarning, match=r"PauseChain\.size is deprecated .* write PauseChain\.space_size"):
         assert model.size == 144
+
+
+@pytest.mark.parametrize("step", [0.1, 0.7, 1e-9])
+def test_states_that_differ_by_rounding_are_named(step: float) -> None:
+    """0.1 + 0.2 is another state than 0.3, so that the probability of one was divided without a word."""
+
+    def walk(x: float) -> Any:
+        if x < 3 * step:
+            yield x + step, 1.0
+        if x > 0.0:
+            yield x - step, 1.0
+
+    message = r"walk: state has the values \S+ and \S+, which differ by rounding alone: .* whole numbers"
+    with pytest.warns(UserWarning, match=message):
+        explore(walk, start=0.0, most=100)
+    with pytest.warns(UserWarning, match=r"<lambda>: x has the values"):
+        explore(lambda s: ((s._replace(x=x), rate) for x, rate in walk(s.x)), start={"x": 0.0}, most=100)
+    with pytest.warns(UserWarning, match=r"rules: state\[0\] has the values"):
+        DiscreteChain.of_rules(lambda s: [((min(s[0] + 0.1, 0.3), 0), 0.5), ((max(s[0] - 0.1, 0.0), 0), 0.5)], (0.0, 0))
+
+
+@pytest.mark.parametrize("values", [
+    [0.0, 0.25, 0.5, 0.75],
+    [0.1, 0.2, 0.3],
+    [1e-9, 1e-6, 1e-3, 1.0],
+    [1e10, 1e10 + 1e-5, 0.5],
+    [Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**20)],
+    ["a", 0.5],
+    [(0.5, "a"), (0.5, "b")],
+    [10**15, 10**15 + 1, 0.5],
+    [math.inf, 0.5],
+])  # fmt: skip
+@pytest.mark.filterwarnings("error")
+def test_states_of_any_numbers_are_explored_without_a_word(values: list[Any]) -> None:
+    after = dict(itertools.pairwise([*values, values[0]]))
+    assert explore(lambda s: [(after[s], 1.0)], start=values[0]).chain.size == len(values)

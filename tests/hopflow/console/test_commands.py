@@ -485,12 +485,13 @@ def test_warnings_of_hopflow_have_no_path_of_its_code(monkeypatch, capsys) -> No
 
     def warned() -> None:
         warnings.warn_explicit("a limit", UserWarning, commands.__file__, 7)
+        warnings.warn_explicit("of a file", UserWarning, typer.main.__file__, 7)  # by `warn_caller`
         warnings.warn_explicit("of mine", UserWarning, "mine.py", 7)
 
     monkeypatch.setattr(commands, "app", warned)
     with pytest.warns(UserWarning, match="^of mine$") as usual:
         commands.run()
-    assert capsys.readouterr().err == "warning: a limit\n"
+    assert capsys.readouterr().err == "warning: a limit\nwarning: of a file\n"
     assert [(str(each.message), each.filename) for each in usual] == [("of mine", "mine.py")]
 
 

@@ -361,6 +361,7 @@ MACHINE = "# Transitions (CTMC)\n2 2\n0 1 1/4000 failLeft\n1 0 10 startLeft\n"
     ],
     ids=["poll2", "system", "exact"],
 )  # fmt: skip
+@pytest.mark.filterwarnings("ignore:.* give no initial state")
 def test_files_of_prism(tmp_path: Path, texts: dict[str, str], values: dict[str, float]) -> None:
     model = read_explicit(files(tmp_path, **texts))
     for text, value in values.items():
@@ -391,6 +392,7 @@ def test_numbered_reward_structures_of_prism(tmp_path: Path) -> None:
         read_explicit(path)
 
 
+@pytest.mark.filterwarnings("ignore:.* give no initial state")
 def test_rewards_of_transitions_count_at_their_rates(tmp_path: Path) -> None:
     """0 -> 1 at 2 and 1 -> 0 at 3, 5 for the first, 7 for a loop at 4 in state 1, and 1/2 per s in state 0."""
     rates = "# Transitions (CTMC)\n2 3\n0 1 2\n1 0 3\n1 1 4\n"
@@ -616,3 +618,20 @@ def test_lines_of_explicit_files_end_as_in_other_programs(tmp_path, end):
     assert stationary(listed)["up"] == pytest.approx(2 / 3)
     assert listed.property("S=? [ x=4 ]").value == pytest.approx(2 / 3)
     assert listed.property("R=? [ S ]").value == pytest.approx(10 / 3)
+
+
+@pytest.mark.parametrize("head", ["3 3\n", "ctmc\n"])
+def test_an_initial_state_that_no_file_gives_is_named(tmp_path: Path, head: str) -> None:
+    """State 0 need not be the initial one, as where it absorbs: properties of it were 0 without a word."""
+    model = read_explicit(files(tmp_path, tra=f"{head}1 2 3\n1 0 1\n2 0 2\n"))
+    message = r"m\.tra: the files give no initial state, and the value is that of state 0: .* label init in \.lab"
+    for text, value in (("P=? [ F<=1 state=2 ]", 0.0), ("T=? [ F state=0 ]", 0.0), ("P>0 [ F state=2 ]", False)):
+        with pytest.warns(UserWarning, match=message):
+            assert model.property(text).value == value
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.property("filter(max, P=? [ F state=2 ], state=1)").value == pytest.approx(0.75)
+        assert model.property("S=? [ state=0 ]").value == 1.0
+        label = "#DECLARATION\ninit\n#END\n1 init\n" if head == "ctmc\n" else '0="init"\n1: 0\n'
+        (tmp_path / "m.lab").write_text(label)
+        assert read_explicit(tmp_path / "m.tra").property("P=? [ F state=2 ]").value == pytest.approx(0.75)

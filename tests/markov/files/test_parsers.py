@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import re
+import warnings
 from functools import reduce
 from pathlib import Path
 from pathlib import Path as File
@@ -550,6 +551,29 @@ def test_a_transient_variable_without_one_value_is_refused(
     path.write_text(json.dumps(transient_model(UNTIL | {"exp": "r", "accumulate": ["steps"]}, **options)))
     with pytest.raises(FileError, match=message):
         read_jani(path).property("p")
+
+
+@pytest.mark.parametrize(("syncs", "messages"), [
+    (None, ["no entry has the action 'up' of automaton 'a': its edges never happen",
+            "no entry has the action 'up' of automaton 'b': its edges never happen"]),
+    ([{"synchronise": ["up", None], "result": "up"}],
+     ["no entry has the action 'up' of automaton 'b': its edges never happen"]),
+    ([{"synchronise": ["up", "up"]}, {"synchronise": ["up", "down"]}],
+     ["automaton 'b' has no edge with the action 'down': its entries never happen"]),
+    ([{"synchronise": ["up", "up"]}], []),
+])  # fmt: skip
+def test_actions_of_jani_that_never_happen_are_named(tmp_path: Path, syncs: Any, messages: list[str]) -> None:
+    """Without syncs no edge with an action happens, of a single automaton either: the chain stood still."""
+    contents = transient_model(LONG_RUN | {"exp": "n"}, upper=2)
+    contents["actions"].append({"name": "down"})
+    contents["system"].pop("syncs")
+    contents["system"] |= {} if syncs is None else {"syncs": syncs}
+    path = tmp_path / "m.jani"
+    path.write_text(json.dumps(contents))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_jani(path)
+    assert [str(warning.message) for warning in caught] == [f"m.jani: system.syncs: {text}" for text in messages]
 
 
 AT_LEAST_ONE = {"op": "≥", "left": UNTIL | {"exp": 1, "accumulate": ["time"]}, "right": 1}

@@ -151,6 +151,16 @@ def test_equal_times_have_no_fit_and_the_warning_says_so():
     assert "not defined for equal times" in repr(fit)
 
 
+def test_times_of_events_are_named() -> None:
+    """Arrival times in place of the times between were fitted without a word; `fit_map` refuses them."""
+    between = np.random.default_rng(1).exponential(0.1, 50)
+    with pytest.warns(UserWarning, match=r"times ascend throughout, as times of events do: .* np\.diff\(times\)"):
+        fit_phase_type(np.cumsum(between))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit_phase_type(between)
+
+
 def test_a_likelier_fit_within_the_samples_error_is_preferred():
     """Two exponential branches with the sample's exact skewness cost 9 in log-likelihood: chance explains 4.6."""
     rng = np.random.default_rng(0)

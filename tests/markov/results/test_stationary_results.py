@@ -14,6 +14,7 @@ from hopflow import Status, compare
 from markov import (
     GTH,
     MM1K,
+    BirthDeath,
     JacksonTandem,
     Multilevel,
     ObservedPath,
@@ -132,6 +133,14 @@ def test_a_label_without_states_has_probability_0():
 def test_the_chain_is_shown_without_rounding_of_units():
     answer = stationary(PauseTandem(rtt="200us"))
     assert "rtt=0.0002)" in str(answer.summary()["chain"])
+
+
+def test_long_rows_of_numbers_are_shown_by_their_ends() -> None:
+    """A queue with 576 rates filled a hundred lines."""
+    model = BirthDeath(births=(1.0,) * 20, deaths=tuple(range(1, 21)))
+    shown = "BirthDeath(births=(1.0, 1.0, 1.0, ..., 1.0: 20 numbers), deaths=(1, 2, 3, ..., 20: 20 numbers))"
+    for result in (stationary(model), passage(model, to=(0,), start=(1,))):
+        assert result.summary()["chain"] == shown
 
 
 def test_why_no_error_of_entries_was_proved_is_said():
