@@ -20,7 +20,7 @@ from markov.chains import MarkovChain
 from markov.computing.matrices import leads_to, off_diagonal, stop_outside
 from markov.computing.rounding import U
 from markov.driver import Proof, stationary
-from markov.files.enclosures import Estimate, Truth, probability
+from markov.files.enclosures import Estimate, Truth, calculate, probability
 from markov.files.language import FileError
 from markov.files.queries import Accumulated, Interval, Operator, Path
 from markov.time.absorbing import Absorbing
@@ -293,7 +293,27 @@ class Checker:
         jumps = Uniformized(self.Q)
         result = jumps.accumulated(rewards, time, TOLERANCE, self._long_run_limit(jumps, rewards, time))
         self.settled |= result.settled
-        return Estimate(result.values, np.full(self.n, result.error))
+        estimate = Estimate(result.values, np.full(self.n, result.error))
+        if result.error <= MAX_RELATIVE_ERROR * np.abs(result.values).max():
+            return estimate
+        ending = self._reward_before(rewards, time)
+        if ending is None:
+            return estimate
+        is_closer = ending.error < estimate.error
+        values = np.where(is_closer, ending.values, estimate.values)
+        return Estimate(values, np.where(is_closer, ending.error, estimate.error))
+
+    def _reward_before(self, rewards: Vector, time: float) -> Estimate | None:
+        """Return the reward within a time as the total reward less that after it, whose error does not grow with time.
+
+        None where rewards are earned for ever from a state.
+        """
+        total = self.total_reward(rewards)
+        if not np.isfinite(total.values + total.error).all():
+            return None
+        later = self.reward_at(total.values, time)
+        errors = np.nextafter(later.error + total.error.max(initial=0.0), np.inf)
+        return calculate("-", total, Estimate(later.values, errors))
 
     def reward_at(self, rewards: Vector, time: float) -> Estimate:
         """Return the mean reward rate at ``time``, E[rewards(X(time))], from each state."""

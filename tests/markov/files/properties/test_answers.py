@@ -373,6 +373,22 @@ def test_far_times_have_long_run_values(tmp_path: Path, time: str, top: int) -> 
         assert found.reason == "long-run values, which are reached within the bound before the time"
 
 
+@pytest.mark.parametrize("time", [0.5, 30.0, 1e4, 1e9, 1e15])
+@pytest.mark.parametrize("signs", [(1.0, 1.0), (1.0, -3.0)])
+def test_rewards_that_end_have_errors_that_do_not_grow_with_the_time(
+    tmp_path: Path, time: float, signs: tuple[float, float]
+) -> None:
+    """Of a reward of 1/6 within 1e15 s the error bound was 28, with the status converged."""
+    rates = {(0, 1): "6", (1, 2): "2", (2, 3): "7", (3, 2): "5"}
+    model = model_of(tmp_path, chain_of(rates, f"rewards x=0: {signs[0]}; x=1: {signs[1]}; endrewards\n"))
+    first = -math.expm1(-6.0 * time) / 6.0
+    second = 1.5 * (-math.expm1(-2.0 * time) / 2.0 - first)
+    found = model.property(f"R=? [ C<={time!r} ]")
+    assert found.value == pytest.approx(signs[0] * first + signs[1] * second, abs=found.error_bound + 1e-15)
+    assert found.error_bound < 1e-10
+    assert model.property(f"filter(max, R=? [ C<={time!r} ], x>=2)").value == 0.0
+
+
 def test_powers_from_one_state_respect_the_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond `csl.MAX_PRODUCTS` only the initial state has a value, from powers of one vector: 4e6 for this walk."""
     monkeypatch.setattr(resources, "FIRST_PREDICTION", 0.05)
