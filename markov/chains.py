@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from copy import copy
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -300,7 +301,7 @@ class MarkovChain:
 
     @cached_property
     def recurrent_classes(self) -> list[NDArray[np.int64]]:
-        """Closed communicating classes that the model's start leads to, each as sorted indices of its states.
+        """Closed communicating classes that the model's start leads to, in the order of their first states.
 
         Each as the sorted indices of its states.
         """
@@ -347,6 +348,7 @@ class MarkovChain:
     def absorption_probabilities(self) -> NDArray[np.float64]:
         """Probability of ending in each recurrent class from each state, shape (states, classes).
 
+        Columns are in the order of `recurrent_classes`, which is that of their first states.
         Rows sum to one, except for states that the model's start does not lead to: these may end in
         classes that do not count.
         """
@@ -461,7 +463,9 @@ class StepChain(MarkovChain, InSteps):
 
 
 def advice_for(thing: object) -> str:
-    """Return what to write in place of a chain in discrete time, for messages; nothing for other things."""
+    """Return what to write in place of a chain in discrete time or a path, for messages; nothing for other things."""
+    if isinstance(thing, (str, Path)):
+        return "; read_prism, read_jani, read_sbml and read_explicit read files"
     if not isinstance(thing, InSteps):
         return ""
     methods = "a chain in discrete time has methods of its own: stationary(), passage() and after()"
@@ -479,8 +483,8 @@ def _validate_generator(Q: Any) -> sp.csr_matrix:
         except (ValueError, TypeError):
             msg = "a matrix of numbers is expected, with rows of one length"
             raise ValueError(f"Q = {format_value(matrix_like)}: {msg}") from None
-        if Q.dtype == object and Q.ndim == 0:
-            raise ValueError(f"Q = {format_value(matrix_like)}: {EXPECTED}")
+        if Q.ndim == 0 and Q.dtype.kind in "OU":
+            raise ValueError(f"Q = {format_value(matrix_like)}: {EXPECTED}{advice_for(matrix_like)}")
     if Q.dtype.kind not in "iuf":
         raise ValueError(f"Q has entries of type {Q.dtype}: real numbers are expected")
     if Q.ndim != 2 or Q.shape[0] != Q.shape[1] or Q.shape[0] == 0:

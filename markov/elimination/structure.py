@@ -25,7 +25,7 @@ DENSE_LIMIT = 1500
 def closed_classes(Q: sp.csr_matrix) -> list[NDArray[np.int64]]:
     """Return the closed communicating classes of a generator: a list with the sorted state indices of each.
 
-    They are the strongly connected components of the transitions that no transition leaves.
+    They are the strongly connected components that no transition leaves, in the order of their first states.
     """
     count, labels = strong_components(Q)
     edges = Q.tocoo()
@@ -34,7 +34,9 @@ def closed_classes(Q: sp.csr_matrix) -> list[NDArray[np.int64]]:
     leaves[labels[edges.row[out]]] = True
     order = np.argsort(labels, kind="stable")
     bounds = np.searchsorted(labels[order], np.arange(count + 1))
-    return [order[bounds[c] : bounds[c + 1]] for c in np.flatnonzero(~leaves)]
+    closed = np.flatnonzero(~leaves)
+    closed = closed[np.argsort(order[bounds[closed]])]
+    return [order[bounds[c] : bounds[c + 1]] for c in closed]
 
 
 def period(Q: sp.csr_matrix) -> int:

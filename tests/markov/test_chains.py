@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from markov import MarkovChain, PauseTandem, read_explicit, read_prism, stationary, stationary_by_class, write_explicit
-from tests.markov.conftest import Machine
+from tests.markov.conftest import Machine, generator_of
 
 GOOD = np.array([[-3.0, 1.0, 2.0], [4.0, -4.0, 0.0], [0.0, 5.0, -5.0]])
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.coo_array, sp.csc_matrix])
@@ -182,3 +182,18 @@ def test_one_state_is_singular():
     assert repr(MarkovChain([[0.0]])) == (
         "MarkovChain: 1 state, 0 transitions, 1 recurrent class(es), 0 transient states"
     )
+
+
+@pytest.mark.parametrize("ends", [2, 5, 40])
+def test_classes_are_in_the_order_of_their_first_states(ends: int) -> None:
+    """They were in the order of a search, which was descending here: the columns of states 1 and 2 stood reversed."""
+    rates = np.zeros((ends + 1, ends + 1))
+    rates[0, 1:] = np.arange(1, ends + 1)
+    chain = MarkovChain(generator_of(rates))
+    assert [states.tolist() for states in chain.recurrent_classes] == [[k] for k in range(1, ends + 1)]
+    np.testing.assert_allclose(chain.absorption_probabilities[0], rates[0, 1:] / rates.sum(), rtol=1e-14)
+    assert [int(answer.pi.argmax()) for answer in stationary_by_class(chain)] == list(range(1, ends + 1))
+    two = np.kron(np.eye(ends), [[-1.0, 1.0], [2.0, -2.0]])
+    mixed = np.random.default_rng(ends).permutation(2 * ends)
+    firsts = [int(states[0]) for states in MarkovChain(two[np.ix_(mixed, mixed)]).recurrent_classes]
+    assert firsts == sorted(firsts)
