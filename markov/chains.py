@@ -128,7 +128,9 @@ class MarkovChain:
             if reachable:
                 self._include_initial_states(Q)
         elif callable(Q):
-            raise RuleError(f"Q = {Q!r}: rules need a start: explore(rules, start=...)")
+            is_class = isinstance(Q, type) and issubclass(Q, ChainModel)
+            remedy = f"give a model, {Q.__name__}()" if is_class else "rules need a start: explore(rules, start=...)"
+            raise RuleError(f"Q = {Q!r}: {remedy}")
         else:
             Q, states = labelled_matrix("Q", Q, states)
             matrix = _validate_generator(Q)
