@@ -128,9 +128,7 @@ class MarkovChain:
             if reachable:
                 self._include_initial_states(Q)
         elif callable(Q):
-            is_class = isinstance(Q, type) and issubclass(Q, ChainModel)
-            remedy = f"give a model, {Q.__name__}()" if is_class else "rules need a start: explore(rules, start=...)"
-            raise RuleError(f"Q = {Q!r}: {remedy}")
+            raise RuleError(f"Q = {Q!r}: {_advice_for_callable(Q)}")
         else:
             Q, states = labelled_matrix("Q", Q, states)
             matrix = _validate_generator(Q)
@@ -462,6 +460,13 @@ class StepChain(MarkovChain, InSteps):
         vars(steps).update(vars(chain), periods=periods)
         steps.how = "given by its probabilities of steps"
         return steps
+
+
+def _advice_for_callable(rules: object) -> str:
+    """Return what to write in place of rules, or of the class of a model, for messages."""
+    if isinstance(rules, type) and issubclass(rules, ChainModel):
+        return f"give a model, {rules.__name__}()"
+    return "rules need a start: explore(rules, start=...)"
 
 
 def advice_for(thing: object) -> str:
