@@ -17,7 +17,7 @@ from hopflow.fork_safety import cached_property
 from hopflow.labels import label_order, square
 from hopflow.parameters import param, validate_parameters
 from hopflow.results import same, table_html
-from markov.computing.matrices import reachable_from, with_diagonal
+from markov.computing.matrices import reachable_from, transpose_advice, with_diagonal
 from markov.elimination.bands import MAX_CACHED_ENTRIES, MAX_CACHED_LAYOUTS, Pattern
 from markov.elimination.structure import absorption, closed_classes, period
 from markov.generators.building import Built, build_chain
@@ -515,8 +515,8 @@ def _validate_generator(Q: Any) -> sp.csr_matrix:
         msg = f"{msg}, {largest[row]:g}"
         if (coo.data >= 0.0).all() and np.allclose(sums, 1.0, rtol=0.0, atol=1e-6):
             msg += "; of a matrix of probabilities P, whose rows sum to 1, P - I is the generator per step"
-        elif (np.abs(np.asarray(matrix.sum(axis=0))) <= ROW_SUM_TOLERANCE * largest.max()).all():
-            msg += "; its columns sum to 0: row i of Q has the rates out of state i, give the transpose"
+        else:
+            msg += transpose_advice(matrix, 0.0, ROW_SUM_TOLERANCE * largest.max(), "Q", "rates out of state i")
         raise ValueError(msg)
     positive = inner & (coo.data > 0)
     rates = sp.csr_matrix((coo.data[positive], (coo.row[positive], coo.col[positive])), shape=Q.shape)

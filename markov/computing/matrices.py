@@ -36,6 +36,7 @@ __all__ = [
     "row_numbers",
     "stop_outside",
     "strong_components",
+    "transpose_advice",
     "with_diagonal",
 ]
 
@@ -114,6 +115,17 @@ def exit_errors(Q: sp.csr_matrix) -> NDArray[np.float64]:
     if rates.nnz:
         sums[terms > 0] = np.add.reduceat(rates.data.astype(np.longdouble), rates.indptr[:-1][terms > 0])
     return np.asarray(np.abs(np.asarray(Q.diagonal()) + sums) + terms * WIDE_U * sums, dtype=np.float64)
+
+
+def transpose_advice(matrix: Any, total: float, tolerance: float, name: str, meaning: str) -> str:
+    """Return the advice to transpose a matrix whose columns sum to ``total``, as rows must; otherwise an empty string.
+
+    ``meaning`` is what row i has, as in "rates out of state i".
+    """
+    sums = np.asarray(matrix.sum(axis=0)).ravel()
+    if (np.abs(sums - total) > tolerance).any():
+        return ""
+    return f"; its columns sum to {total:g}: row i of {name} has the {meaning}, give the transpose"
 
 
 def off_diagonal(Q: sp.csr_matrix) -> sp.csr_matrix:

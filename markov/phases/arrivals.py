@@ -25,6 +25,7 @@ from hopflow.parameters import param, validate_parameters
 from hopflow.progress import progress_bar
 from hopflow.results import ByValue, Result, Status, figure
 from hopflow.units import WithUnit
+from markov.computing.matrices import transpose_advice
 from markov.elimination.structure import closed_classes
 from markov.methods.gth import GTH
 from markov.phases.fitting import phase_type_of
@@ -117,7 +118,9 @@ class MAP(ByValue):
         sums, scale = (D0 + D1).sum(axis=1), np.abs(D0).max(axis=1)
         if (np.abs(sums) > ROW_SUM_TOLERANCE * scale).any():
             i = int(np.argmax(np.abs(sums) - ROW_SUM_TOLERANCE * scale))
-            raise ValueError(f"row {i} of D0 + D1 sums to {sums[i]:g}: must be 0")
+            tolerance = ROW_SUM_TOLERANCE * scale.max()
+            advice = transpose_advice(D0 + D1, 0.0, tolerance, "D0 and D1", "rates out of phase i")
+            raise ValueError(f"row {i} of D0 + D1 sums to {sums[i]:g}: must be 0{advice}")
         if not D1.any():
             raise ValueError("D1: at least one rate must be > 0")
         for name, array in (("D0", D0), ("D1", D1)):
@@ -163,7 +166,8 @@ class MAP(ByValue):
             raise ValueError(f"{shapes}: must be (m,) and (m, m)")
         off = ~np.eye(len(arrival_rates), dtype=bool)
         if (generator[off] < 0.0).any() or (abs(generator.sum(axis=1)) > 1e-9).any():
-            raise ValueError(f"Q = {format_value(Q)}: rates >= 0 are expected, and rows that sum to 0")
+            advice = transpose_advice(generator, 0.0, 1e-9, "Q", "rates out of state i")
+            raise ValueError(f"Q = {format_value(Q)}: rates >= 0 are expected, and rows that sum to 0{advice}")
         return cls(generator - np.diag(arrival_rates), np.diag(arrival_rates))
 
     @classmethod

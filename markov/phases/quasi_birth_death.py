@@ -16,7 +16,7 @@ from hopflow.checks import format_value, integer, number
 from hopflow.errors import RuleError, location_of
 from hopflow.labels import refuse_labels
 from markov.chains import ROW_SUM_TOLERANCE, MarkovChain
-from markov.computing.matrices import breadth_first_order
+from markov.computing.matrices import breadth_first_order, transpose_advice
 from markov.generators.plain import Calls, indices_to_repeat, refuse_changing_rules
 from markov.generators.standins import Span, Traced, component_change
 from markov.methods.gth import GTH
@@ -90,7 +90,7 @@ class QuasiBirthDeath:
         m = len(A1)
         for name, block in (("down", A2), ("local", A1), ("up", A0)):
             _check_rates(name, block, (m, m))
-        _check_row_sums("down, local and up", A2, A1, A0)
+        _check_row_sums("down, local and up", A2, A1, A0, is_level=True)
         inner = Rows(A2, _off_diagonal(A1), A0)
         low = [LevelRun(0, 0, inner._replace(down=np.zeros((m, 0))))]
         if boundary is not None:
@@ -197,14 +197,16 @@ def _check_rates(name: str, block: NDArray[np.float64], shape: tuple[int, int]) 
         raise ValueError(f"{name}[{row}, {column}] = {block[row, column]:g}: rates must be >= 0")
 
 
-def _check_row_sums(names: str, *blocks: NDArray[np.float64]) -> None:
-    """Raise ValueError unless the rows of these blocks, side by side, sum to zero."""
+def _check_row_sums(names: str, *blocks: NDArray[np.float64], is_level: bool = False) -> None:
+    """Raise ValueError unless the rows of these blocks, side by side, sum to zero, with advice for those of a level."""
     rows = np.hstack(blocks)
     wrong = np.abs(rows.sum(axis=1)) > ROW_SUM_TOLERANCE * np.abs(rows).max(axis=1)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         total = rows[row].sum()
-        raise ValueError(f"row {row} of {names} sums to {total:g}: must be 0, as of a generator")
+        tolerance = ROW_SUM_TOLERANCE * np.abs(rows).max()
+        advice = transpose_advice(sum(blocks), 0.0, tolerance, "each", "rates out of phase i") if is_level else ""
+        raise ValueError(f"row {row} of {names} sums to {total:g}: must be 0, as of a generator{advice}")
 
 
 def _off_diagonal(local: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from hopflow.checks import check_sum_of_one, integer
 from hopflow.parameters import param
+from markov.computing.matrices import transpose_advice
 from markov.computing.rounding import differs_from_one
 from markov.models.functions import Mean, elementwise
 from markov.models.rules import ChainModel
@@ -256,7 +257,8 @@ class SemiMarkov(ChainModel):
             raise ValueError(f"jumps has shape {P.shape}: a square matrix is expected")
         sums = P.sum(axis=1)
         row = int(np.argmax(abs(sums - 1.0)))
-        check_sum_of_one(f"row {row} of jumps sums", sums[row], ROW_SUM_TOLERANCE)
+        advice = transpose_advice(P, 1.0, ROW_SUM_TOLERANCE, "jumps", "probabilities out of state i")
+        check_sum_of_one(f"row {row} of jumps sums", sums[row], ROW_SUM_TOLERANCE, advice)
         if not isinstance(p.sojourns, (tuple, list)) or len(p.sojourns) != len(P):
             raise ValueError(f"sojourns: {len(P)} distributions are expected, one for each state")
         for k, sojourn in enumerate(p.sojourns):

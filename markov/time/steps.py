@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from hopflow.checks import check_sum_of_one, count_of, format_value, integer, number, one_number
 from hopflow.fork_safety import cached_property
 from markov.chains import ROW_SUM_TOLERANCE, InSteps, MarkovChain, StepChain, labelled_matrix
+from markov.computing.matrices import transpose_advice
 from markov.computing.rounding import U, differs_from_one
 from markov.driver import stationary
 from markov.models.spaces import Space, warn_of_rounded_states
@@ -311,10 +312,8 @@ def _validate_matrix(P: Any) -> sp.csr_matrix:
         raise ValueError(f"{entry}: probabilities must be in 0 .. 1")
     sums: Vector = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
     row = int(np.argmax(np.abs(sums - 1.0)))
-    columns = np.asarray(matrix.sum(axis=0)).ravel()
-    transposed = bool((np.abs(columns - 1.0) <= ROW_SUM_TOLERANCE).all())
-    hint = "; its columns sum to 1: row i of P has the probabilities out of state i, give the transpose"
-    check_sum_of_one(f"row {row} of P sums", sums[row], ROW_SUM_TOLERANCE, hint if transposed else "")
+    advice = transpose_advice(matrix, 1.0, ROW_SUM_TOLERANCE, "P", "probabilities out of state i")
+    check_sum_of_one(f"row {row} of P sums", sums[row], ROW_SUM_TOLERANCE, advice)
     matrix.eliminate_zeros()
     return _normalize(matrix, sums)
 
