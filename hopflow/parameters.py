@@ -73,6 +73,7 @@ __all__ = [
     "declarations_of",
     "extends",
     "in_packets_of",
+    "is_overridden",
     "param",
     "refuse_hidden_attributes",
     "refuse_unused",
@@ -866,6 +867,36 @@ def refuse_hidden_attributes(cls: type[Any], allowed: Iterable[str] = ()) -> Non
         if owner is not None and not (dataclasses.is_dataclass(owner) and name in _field_defaults(owner)):
             msg = f"a parameter cannot be called {name!r}, an attribute of {owner.__name__} has that name"
             raise TypeError(f"{cls.__name__}: {msg}")
+
+
+def is_overridden(cls: type, stated: str, functions: Iterable[str]) -> bool:
+    """Return whether a class changes functions that an inherited attribute, such as a closed form, describes.
+
+    Parameters
+    ----------
+    cls
+        Class of an object.
+    stated
+        Name of the attribute, which holds for the functions that the class that states it has.
+    functions
+        Names of the functions.
+
+    Examples
+    --------
+    >>> class Base:
+    ...     def step(self): return 1
+    ...     def mean_step(self): return 1
+    >>> class Derived(Base):
+    ...     def step(self): return 2
+    >>> is_overridden(Base, "mean_step", ["step"]), is_overridden(Derived, "mean_step", ["step"])
+    (False, True)
+    """
+
+    def depth(name: str) -> int:
+        """Return the number of classes before the one that defines a name."""
+        return next((n for n, base in enumerate(cls.__mro__) if name in vars(base)), len(cls.__mro__))
+
+    return any(depth(name) < depth(stated) for name in functions)
 
 
 class Options:

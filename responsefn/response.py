@@ -14,7 +14,7 @@ import numpy as np
 
 from hopflow.checks import format_value, one_number
 from hopflow.functions import maximum
-from hopflow.parameters import Parametrized, param
+from hopflow.parameters import Parametrized, is_overridden, param
 from hopflow.results import grid_html
 from hopflow.units import WithUnit, quantities
 from responsefn.closed_forms.printed import Code, evaluate, formula_of
@@ -111,7 +111,8 @@ class Response(Parametrized):
     """Base of rules and laws: a rate in packets/s as a function of the loss event rate p and the round-trip time.
 
     Subclasses define their closed form (`formula`) and the numbers for the symbols of their
-    parameters (`bindings`).
+    parameters (`bindings`). A class that changes one of the functions `stated_functions` without a `formula` of its own
+    has none.
 
     Attributes
     ----------
@@ -129,6 +130,8 @@ class Response(Parametrized):
         WindowRule in LaTeX, for rules without `formula`.
     solved_by
         Method for the rate without a formula; ``"none"`` without a rate.
+    stated_functions
+        Names of the functions of which `formula` and `dynamics` are the response.
     package
         Package that exports the class.
     catalogue_kind
@@ -151,6 +154,7 @@ class Response(Parametrized):
     capacity: ClassVar[str] = "ignored"
     dynamics: ClassVar[str] = ""
     solved_by: ClassVar[str] = "numerical cycle"
+    stated_functions: ClassVar[tuple[str, ...]] = ()
 
     def cite(self) -> str:
         """Return the source of the rule or law, and whether the source itself was read."""
@@ -374,7 +378,8 @@ def equation_of(entry: Response, *, latex: bool = False) -> str:
         if not latex:
             return entry.solved_by
         how = entry.solved_by
-        return rf"\text{{{how}: }} {entry.dynamics}" if entry.dynamics else rf"\text{{{how}}}"
+        is_stated = entry.dynamics and not is_overridden(type(entry), "dynamics", entry.stated_functions)
+        return rf"\text{{{how}: }} {entry.dynamics}" if is_stated else rf"\text{{{how}}}"
     import sympy as sp
 
     rate = formula.rate
@@ -457,7 +462,8 @@ class WindowRule(Response, ABC):
     return the new state, ``s._replace(...)``. Strings, dictionaries, NumPy and side effects are not
     supported.
 
-    A rule without `formula` has the response of its numerical cycle (`responsefn.cycles`). The three
+    A rule without `formula` has the response of its numerical cycle (`responsefn.cycles`), also one derived from a rule
+    with a closed form that changes `on_ack` or `on_loss`. The three
     functions suffice for rates, inverse, metrics and plots. The cycle begins at Reno's peak, or
     at ``expected_peak(p, rtt)``, in packets, if the rule has this method.
 
@@ -533,6 +539,7 @@ class WindowRule(Response, ABC):
         ssthresh: float = math.inf
 
     catalogue_kind: ClassVar[str] = "rule"
+    stated_functions: ClassVar[tuple[str, ...]] = ("on_ack", "on_loss")
     assigned: ClassVar[tuple[str, ...]] = ()
     rate_estimates: ClassVar[tuple[str, ...]] = ()
     recovery: ClassVar[str] = "newreno"

@@ -107,7 +107,7 @@ def check_scenario(scenario: Scenario) -> None:
                 msg = "must be None (ON and OFF messages)"
                 raise ValueError(f"quanta = {rule.quanta} of link {link.name}: {msg}")
     for flow in scenario.flows:
-        if not isinstance(flow.source, (CBR, AIMD, Reno, NewReno, Tahoe)):
+        if type(flow.source) not in (CBR, AIMD, Reno, NewReno, Tahoe):
             kinds = "CBR, AIMD, Reno, NewReno or Tahoe"
             raise TypeError(f"source of flow {flow.name!r} = {flow.source!r}: must be {kinds}")
         if flow.handshake == SYN_WITH_DATA:

@@ -168,6 +168,13 @@ class Module:
         self.read.setdefault((id(namespace), name), (namespace, name, value))
         return getattr(builtins, name, None) if value is None else value
 
+    def static_function(self, owner: type, name: str) -> object:
+        """Return the function of a static method, such as ``on_loss`` of a rule, and record it; None for another."""
+        of = next((base for base in owner.__mro__ if name in vars(base)), None)
+        method = None if of is None else vars(of)[name]
+        self.read.setdefault((id(of), name), (vars(of) if of else {}, name, method))
+        return method.__func__ if isinstance(method, staticmethod) else None
+
     def is_current(self) -> bool:
         """Whether every name that the source depends on still refers to the same object."""
         return all(_value(namespace, name) is value for namespace, name, value in self.read.values())
@@ -286,14 +293,26 @@ class _Resolve(ast.NodeTransformer):
                 node.args = [self.visit(argument) for argument in reversed(node.args)]
                 return node
             if isinstance(target, types.FunctionType) and not self._is_spliced(func.id):
-                if target in self.module.open:
-                    raise refuse(node, "a compiled rule may not call itself")
-                name = self.module.name_of(target, func.id, self.state)
-                node.func = ast.copy_location(ast.Name(name, ast.Load()), func)
-                node.args = [self.visit(argument) for argument in node.args]
-                node.keywords = [self.visit(keyword) for keyword in node.keywords]
-                return node
+                return self._call_helper(node, target, func.id)
+        if (
+            isinstance(func, ast.Attribute)
+            and isinstance(func.value, ast.Name)
+            and func.value.id not in self.local
+            and isinstance(owner := self.module.look_up(self.function, func.value.id), type)
+            and isinstance(function := self.module.static_function(owner, func.attr), types.FunctionType)
+        ):
+            return self._call_helper(node, function, f"{owner.__name__}_{func.attr}")
         return self.generic_visit(node)
+
+    def _call_helper(self, node: ast.Call, target: types.FunctionType, preferred: str) -> ast.AST:
+        """Call a function of the module in place of a plain function, which is added at its first call."""
+        if target in self.module.open:
+            raise refuse(node, "a compiled rule may not call itself")
+        name = self.module.name_of(target, preferred, self.state)
+        node.func = ast.copy_location(ast.Name(name, ast.Load()), node.func)
+        node.args = [self.visit(argument) for argument in node.args]
+        node.keywords = [self.visit(keyword) for keyword in node.keywords]
+        return node
 
     def _expand_replace(self, node: ast.Call, owner: ast.expr) -> ast.AST:
         fields = self.module.tuples.get(self.state)

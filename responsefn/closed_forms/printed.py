@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from hopflow.parameters import is_overridden
 from hopflow.public_names import left_out
 from responsefn.closed_forms.functions import lambert_w, solve_plateau
 from responsefn.inputs import PIECE
@@ -287,7 +288,12 @@ def _contents() -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def formula_of(response: Any) -> PrintedFormula | None:
-    """Return the `Formula` of a `Response`, stored or derived, once for equal objects; None without a closed form."""
+    """Return the `Formula` of a `Response`, stored or derived, once for equal objects; None without a closed form.
+
+    A closed form that a class inherits is none of its functions where it changes them.
+    """
+    if is_overridden(type(response), "formula", response.stated_functions):
+        return None
     try:
         formula: PrintedFormula | None = response.formula()
     except ImportError as error:

@@ -393,6 +393,7 @@ class QUICNewReno(Reno):
         "J. Iyengar, I. Swett, QUIC loss detection and congestion control, 2021",
         "Sect. 7 and Appendix B",
     )
+    formula = Reno.formula
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:

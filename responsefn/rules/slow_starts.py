@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hopflow.checks import one_number
 from hopflow.units import WithUnit, quantities
+from responsefn.closed_forms.printed import formula_of
 from responsefn.dynamics import Cycle, Event
 from responsefn.response import Reference, rfc
 from responsefn.rules.base import WindowRule
@@ -132,6 +133,10 @@ class _SlowStart:
     def without(self) -> WindowRule:
         """Return the original rule."""
         return self.plain(**_explicit_parameters(self, self.plain.Params._fields))
+
+    def formula(self) -> Any:
+        """Return the closed form of the original rule, or None."""
+        return formula_of(self.without())
 
     def cycle(self, *args: Any, **kwargs: Any) -> Cycle:
         """Return the numerical cycle of the original rule, which has no first slow start."""
@@ -330,5 +335,6 @@ def _class_of(slow: Any, plain: Any) -> type[Any]:
         "assigned": (*plain.assigned, *slow.fields),
         "capacity": plain.capacity,
         "on_ack": staticmethod(slow.function(plain.on_ack)),
+        "formula": slow.formula,
     }
     return type(f"{slow.__name__[1:]}{plain.__name__}", (slow, plain), members)

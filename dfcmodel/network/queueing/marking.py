@@ -8,7 +8,7 @@ from typing import Any
 
 from dfcmodel.network.queueing.disciplines import ONE_THRESHOLD, QueueManager
 from hopflow.checks import choice, one_number
-from hopflow.parameters import in_packets_of
+from hopflow.parameters import in_packets_of, is_overridden
 from hopflow.units import PacketUnits, WithUnit, quantities
 
 __all__ = ["RampMarking", "StepMarking"]
@@ -110,8 +110,11 @@ class RampMarking(QueueManager):
         one_number("max_p", self.max_p, above=0.0, at_most=1.0)
 
     def expected(self) -> QueueManager | None:
-        """Return a `MeanRamp`, which marks the mean number of packets without chance; None for marks at arrival."""
-        if self.at == "arrival":
+        """Return a `MeanRamp`, which marks the mean number of packets without chance.
+
+        None for marks at arrival, and for a class with another `on_step`.
+        """
+        if self.at == "arrival" or is_overridden(type(self), "expected", ["on_step"]):
             return None
         return MeanRamp(self.low, self.high, self.max_p)
 
@@ -134,6 +137,10 @@ class MeanRamp(RampMarking):
     """`RampMarking` at departure without chance: it marks the mean number of packets."""
 
     fractional = True
+
+    def expected(self) -> QueueManager | None:
+        """Return this manager."""
+        return self
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:

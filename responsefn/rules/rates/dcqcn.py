@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hopflow.parameters import param
+from hopflow.parameters import is_overridden, param
 from hopflow.units import PacketUnits, WithUnit, quantities
 from responsefn.inputs import keeps_labels, loss_rate, plain, round_trip, same_shape, spread
 from responsefn.response import Reference
@@ -270,9 +270,9 @@ class DCQCN(RateRule):
         Raises
         ------
         ValueError
-            With ``remembers=0``, which the paper's fluid model does not have.
+            With ``remembers=0``, which the paper's fluid model does not have, and for a class with other functions.
         """
-        self._needs_memory("simulate it, dfcmodel.simulate")
+        self._check_fluid_model("simulate it, dfcmodel.simulate")
         p, rtt = loss_rate(p), round_trip(rtt, unit_check)
         shape = same_shape(p=p, rtt=rtt)
         low = np.full(p.shape, math.log(MIN_RATE))
@@ -288,12 +288,15 @@ class DCQCN(RateRule):
         return plain(spread(np.where(never, np.inf, np.exp(0.5 * (low + high))), shape))
 
     def expected(self) -> RateRule:
-        """Return the paper's fluid model of this sender (Sect. 5); ValueError with ``remembers=0``."""
-        self._needs_memory("simulate it with drawn marks, or packet by packet")
+        """Return the paper's fluid model of this sender (Sect. 5); ValueError where `rate` raises it."""
+        self._check_fluid_model("simulate it with drawn marks, or packet by packet")
         return ExpectedDCQCN(*self.params)
 
-    def _needs_memory(self, instead: str) -> None:
-        """Raise ValueError with ``remembers=0``, which the paper's fluid model does not have."""
+    def _check_fluid_model(self, instead: str) -> None:
+        """Raise ValueError where the paper's fluid model does not hold: ``remembers=0``, and other functions."""
+        if is_overridden(type(self), "drift", self.stated_functions):
+            msg = "has other functions than DCQCN, whose fluid model does not hold for them"
+            raise ValueError(f"{self!r}: {msg}; {instead}")
         if self.params.remembers == 0:
             msg = f"must be 1 for the published fluid model; {instead}"
             raise ValueError(f"remembers of {self!r} = 0: {msg}")
@@ -341,6 +344,8 @@ class ExpectedDCQCN(DCQCN):
         alpha: float = 1.0
         line_rate: float = math.inf
         p: float = 0.0
+
+    drift = DCQCN.drift
 
     @staticmethod
     def on_feedback(s: Any, q: Any, e: Any) -> Any:

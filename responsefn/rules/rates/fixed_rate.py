@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import is_endless, one_number
-from hopflow.parameters import param
+from hopflow.parameters import is_overridden, param
 from responsefn.response import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
 
@@ -72,9 +72,9 @@ class FixedRate(NoLossRate):
         """Return the state of a new sender with its rate, at most ``line_rate``, in packets/s."""
         return self.State(min(self.params.sending_rate, line_rate))
 
-    def expected(self) -> FixedRate:
-        """Return this rule, which does not respond to marks."""
-        return self
+    def expected(self) -> FixedRate | None:
+        """Return this rule, which does not respond to marks; None for a class with other functions."""
+        return None if is_overridden(type(self), "expected", self.stated_functions) else self
 
     @staticmethod
     def on_feedback(s: Any, q: Any, e: Any) -> Any:

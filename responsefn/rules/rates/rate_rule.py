@@ -8,6 +8,7 @@ from collections import namedtuple
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.units import WithUnit, quantities
+from responsefn.closed_forms.printed import formula_of
 from responsefn.response import Response
 
 if TYPE_CHECKING:
@@ -132,9 +133,12 @@ class RateRule(Response, ABC):
 
     catalogue_kind: ClassVar[str] = "rate rule"
     solved_by: ClassVar[str] = "fixed point"
+    stated_functions: ClassVar[tuple[str, ...]] = ("on_feedback", "on_time", "on_telemetry")
     telemetry: ClassVar[tuple[str, ...]] = ()
     is_constant: ClassVar[bool] = False
-    """Whether the rate never changes, so that engines skip ACKs and time steps."""
+    """Whether the rate never changes, so that engines skip ACKs and time steps.
+
+    A class that defines `on_time`, `on_feedback` or `start`, but not this attribute, has False."""
     is_idle_until_marked: ClassVar[bool] = False
     """Whether the state does not change before the first mark.
 
@@ -147,6 +151,7 @@ class RateRule(Response, ABC):
         super().__init_subclass__(**keywords)
         if {"on_time", "on_feedback", "start"} & vars(cls).keys():
             cls.is_idle_until_marked = bool(vars(cls).get("is_idle_until_marked", False))
+            cls.is_constant = bool(vars(cls).get("is_constant", False))
         names: Any = cls.telemetry
         is_named = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
         if not is_named or not int(sees_telemetry(cls)) <= len(names) <= MAX_TELEMETRY:
@@ -252,7 +257,7 @@ class RateRule(Response, ABC):
 
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:  # noqa: ARG002
         """Return whether the rule has a closed form."""
-        return self.formula() is not None
+        return formula_of(self) is not None
 
 
 def _sizes(rule: Any) -> list[float]:

@@ -503,3 +503,14 @@ def test_the_kernel_runs_alike_compiled_and_in_plain_python() -> None:
 def test_what_states_no_mean_is_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         dfc.simulate(incast(2, **changed), EXPECTED)
+
+
+def test_a_ramp_with_another_function_has_no_expected_marks() -> None:
+    class Twice(dfc.RampMarking):
+        @staticmethod
+        def on_step(s, q, e):
+            return s._replace(mark=e.arrivals if e.backlog > 2.0 * q.low else 0.0)
+
+    assert dfc.RampMarking(LOW, HIGH, MOST).expected() is not None
+    with pytest.raises(ValueError, match=r"discipline of link a->b = .*Twice\(.*has no expected marks"):
+        dfc.simulate(incast(2, marking=Twice(LOW, HIGH, MOST)), EXPECTED)

@@ -246,6 +246,35 @@ def test_one_helper_for_two_states(compiled):
     assert kernel(1.0) == 3.0 + 3.0 + 10.0
 
 
+class Bumps:
+    @staticmethod
+    def step(s, q, e):
+        return bump_twice(s, q, e)
+
+    def method(self, q, e):
+        return self
+
+
+class Derived(Bumps):
+    pass
+
+
+def bump_of_base(s, q, e):
+    after = Derived.step(s, q, e)
+    return after._replace(a=after.a + 1.0)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_functions_call_static_methods_of_classes(compiled):
+    kernel = make_kernel(
+        pair,
+        functions={"R0step": bump_of_base, "R1step": bump_of_base},
+        tuples={"R0State": ("a",), "R1State": ("a", "b")},
+        compiled=compiled,
+    )
+    assert kernel(1.0) == 4.0 + 4.0 + 10.0
+
+
 def differences(a, b):
     """Template: increments of a rule, derived from its text and as differences."""
     s = State(a, b)
@@ -299,6 +328,10 @@ def replace_of_call(s, q):
     return s._replace(i=1)._replace(j=2)  # here
 
 
+def method_of_class(s, q):
+    return Bumps.method(s, q, q)  # here
+
+
 def calls_itself(s, q):
     if s.i > 3.0:
         return s
@@ -309,6 +342,7 @@ REFUSED = [
     (unknown_name, "undefined_name: a compiled rule may not use this name"),
     (string_constant, "NAME: a compiled rule may not use this name"),
     (module_function, "np: a compiled rule may not use this name"),
+    (method_of_class, "Bumps: a compiled rule may not use this name"),
     (unknown_field, "the state has no 'h', only i, j"),
     (starred_fields, r"the fields must be written out, without \*\*"),
     (replace_of_call, "_replace must be called on a variable that holds the state"),

@@ -13,11 +13,16 @@ from scipy.special import lambertw
 
 from hopflow import maximum
 from responsefn import (
+    AIMD,
     CUBIC,
     HTCP,
     TFRC,
+    NewReno,
+    QUICNewReno,
+    Reno,
     WindowRule,
     fused,
+    hystart,
     invert,
     simulate_rule,
 )
@@ -212,3 +217,63 @@ class Bounded(OwnFormula):
 def test_conditions_of_a_users_formula_are_joined(either, holds):
     p, rtt = [0.01, 0.01, 0.2, 0.2], [0.1, 1.0, 0.01, 1.0]
     assert Bounded(either=either).closed_form_holds(p, rtt).tolist() == holds
+
+
+# Classes that derive from a rule with a closed form.
+
+
+class KeepsMore(NewReno):
+    @staticmethod
+    def on_loss(s, q, e):
+        window = maximum(2.0, 0.8 * s.cwnd)
+        return s._replace(cwnd=window, ssthresh=window)
+
+
+class GrowsSlowly(Reno):
+    @staticmethod
+    def on_ack(s, q, e):
+        after = Reno.on_ack(s, q, e)
+        return s._replace(cwnd=s.cwnd + 0.5 * (after.cwnd - s.cwnd))
+
+
+class StaysAtTimeout(CUBIC):
+    @staticmethod
+    def on_timeout(s, q, e):
+        return s
+
+
+class HalvesTwice(CUBIC):
+    @staticmethod
+    def on_loss(s, q, e):
+        cut = CUBIC.on_loss(s, q, e)
+        return s._replace(cwnd=0.5 * cut.cwnd, ssthresh=cut.ssthresh, peak=cut.peak, since=cut.since, reno=cut.reno)
+
+
+def test_rules_that_change_a_function_do_not_inherit_the_closed_form() -> None:
+    """KeepsMore was answered with the rate of NewReno, 1225 packets/s at a loss event rate of 1e-4 and 100 ms."""
+    for rule, same in ((KeepsMore(), AIMD(1.0, 0.2)), (GrowsSlowly(), AIMD(0.5, 0.5))):
+        assert not rule.closed_form_holds(1e-4, 0.1)
+        assert math.isclose(rule.rate(1e-4, 0.1), same.rate(1e-4, 0.1), rel_tol=1e-3)
+        assert math.isclose(invert(rule, 2000.0, 0.1), invert(same, 2000.0, 0.1), rel_tol=1e-3)
+        with pytest.raises(TypeError, match="states no closed form"):
+            rule.closed_form()
+    assert HalvesTwice().rate(1e-4, 0.1) < 0.97 * CUBIC().rate(1e-4, 0.1)
+    assert not hystart(KeepsMore()).closed_form_holds(1e-4, 0.1)
+    assert math.isclose(hystart(KeepsMore()).rate(1e-4, 0.1), KeepsMore().rate(1e-4, 0.1))
+
+
+def test_rules_that_change_no_function_of_the_closed_form_inherit_it() -> None:
+    for rule in (StaysAtTimeout(), hystart(NewReno()), QUICNewReno()):
+        assert rule.closed_form_holds(1e-4, 0.1)
+    assert StaysAtTimeout().rate(1e-4, 0.1) == CUBIC().rate(1e-4, 0.1)
+
+
+def test_a_closed_form_beside_the_changed_function_is_used() -> None:
+    class Halved(KeepsMore):
+        formula = AIMD.formula
+
+        def bindings(self, rtt):
+            return {"a": 1.0, "b": 0.2}
+
+    assert Halved().closed_form_holds(1e-4, 0.1)
+    assert Halved().rate(1e-4, 0.1) == AIMD(1.0, 0.2).rate(1e-4, 0.1)

@@ -266,3 +266,15 @@ def test_the_collapse_from_the_lines_rate_is_that_of_the_published_algorithm(cou
         assert used[1:].max() < 0.2
     else:
         assert used.min() > 0.8
+
+
+def test_a_class_that_derives_from_a_constant_rate_is_none_where_it_changes_a_function() -> None:
+    class Falling(FixedRate):
+        @staticmethod
+        def on_time(s, q, e):
+            return s._replace(rate=s.rate * 0.5**e.step)
+
+    assert FixedRate.is_constant
+    assert not Falling.is_constant
+    assert Falling(100.0).expected() is None
+    assert FixedRate(100.0).expected() == FixedRate(100.0)
