@@ -513,6 +513,9 @@ class WindowRule(Response, ABC):
         Loss event rate from which on the closed form is one of several responses; `rate` then warns.
     claims
         What the rule claims to be, one of `CLAIMS`: `dfcmodel.conformance` and ``hopflow conform`` hold it to that.
+    timeout_window
+        Largest window after a timeout, packets, that they allow: 1.0 of TCP (RFC 5681, Sect. 3.1), 2.0 of QUIC, whose
+        smallest window it is (RFC 9002, Sect. 7.6.2).
 
     Examples
     --------
@@ -550,6 +553,7 @@ class WindowRule(Response, ABC):
     sets_initial_window: ClassVar[bool] = False
     single_below: ClassVar[float] = math.inf
     claims: ClassVar[str] = "other"
+    timeout_window: ClassVar[float] = 1.0
     capacity: ClassVar[str] = cast("str", _DerivedCapacity())
 
     @staticmethod

@@ -55,7 +55,7 @@ CAVEATS = (
     (
         "± and the first numbers in brackets are 95 % intervals of the mean over seeds and starts at the same "
         "duration, single runs a .. b the interval of one further run: they contain the randomness of the simulation, "
-        "not the error of the model, and are cut at the ends of the measure's range (shares: 0 and 1)"
+        "not the error of the model, and are cut at the ends of the measure's range (shares: 0 and 1; rates: 0)"
     ),
 )
 ABOVE_CAPACITY = (
@@ -382,7 +382,8 @@ class Comparison(Result):
         """Return the estimate ``name`` of rule n, rate alone or exponent, with its intervals and state as a string."""
         mean, half = getattr(self, name)[n], getattr(self, f"{name}_prediction_half_width")[n]
         settled = (self.alone_settled if name == "rate" else self.rtt_exponent_settled)[n]
-        runs = f" (single runs {mean - half:{form}} .. {mean + half:{form}})" if np.isfinite(half) else ""
+        lowest = 0.0 if name == "rate" else -np.inf
+        runs = f" (single runs {max(lowest, mean - half):{form}} .. {mean + half:{form}})" if np.isfinite(half) else ""
         return f"{mean:{form}}{plus_minus(getattr(self, f'{name}_half_width')[n])}{runs}{' settled' * bool(settled)}"
 
     def plot(self, ax: Axes | None = None) -> Axes:

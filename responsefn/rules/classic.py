@@ -388,6 +388,8 @@ class QUICNewReno(Reno):
 
     recovery: ClassVar[str] = "sack"
     sets_initial_window: ClassVar[bool] = True
+    claims: ClassVar[str] = "newreno"
+    timeout_window: ClassVar[float] = MIN_WINDOW
     reference = rfc(
         9002,
         "J. Iyengar, I. Swett, QUIC loss detection and congestion control, 2021",

@@ -816,6 +816,7 @@ class ChromiumCUBIC(WindowRule):
     )
     recovery: ClassVar[str] = "sack"
     sets_initial_window: ClassVar[bool] = True
+    timeout_window: ClassVar[float] = MIN_WINDOW
     reference = Reference(
         "quiche, quic/core/congestion_control/cubic_bytes.cc, tcp_cubic_sender_bytes.cc and hybrid_slow_start.cc, "
         "github.com/google/quiche, commit bac04054",

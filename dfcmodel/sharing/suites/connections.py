@@ -97,14 +97,14 @@ def lose_at(connection: Connection, window: float) -> tuple[float, float]:
 
 
 def loss_window(rule: object) -> float:
-    """Return the largest window after a timeout, packets: TCP's is one (RFC 5681, Sect. 3.1).
+    """Return the largest window after a timeout, packets: `WindowRule.timeout_window` of a rule in Python.
 
-    QUIC's is its smallest window, of two packets (RFC 9002, Sect. 7.6.2); a library for QUIC declares that its window
-    limits packets in flight. A rule of another kind is a stack of its own.
+    A library for QUIC, whose smallest window is two packets, declares that its window limits packets in flight. A rule
+    of another kind is a stack of its own.
     """
     if isinstance(rule, NativeRule):
         return MIN_WINDOW if rule.loaded.limits_flight else 1.0
-    return 1.0 if isinstance(rule, WindowRule) else MIN_WINDOW
+    return rule.timeout_window if isinstance(rule, WindowRule) else MIN_WINDOW
 
 
 def observe_losses_in_recovery(rule: WindowRule) -> Iterator[Observation]:

@@ -288,6 +288,8 @@ def test_shares_are_between_none_and_all_and_undecided_ones_are_grey() -> None:
     np.testing.assert_array_equal(data.wide, wide.wide)
     assert (data.share_low >= 0.0).all()
     assert "rtt_exponent_half_width" in data
+    unknown = replace(found, rate_prediction_half_width=np.array([1e5, 1e5]))
+    assert "(single runs 0 .. " in repr(unknown)  # a rate is not negative
 
 
 def test_a_rate_above_the_paths_is_explained() -> None:

@@ -22,7 +22,7 @@ from dfcmodel.sharing.suites.known_deviations import known_of_own_rules
 from dfcmodel.sharing.suites.reports import write_junit, write_page
 from dfcmodel.sharing.suites.results import SuiteConformance
 from dfcmodel.sharing.suites.rfc9743 import answers_of
-from responsefn import BBR, CUBIC, NewReno, Scalable, WindowRule
+from responsefn import BBR, CUBIC, LEDBAT, NewReno, QUICNewReno, Scalable, WindowRule
 from tests.surface import invoke
 
 QUICK = ("rfc5681", "rfc9438", "robustness", "incidents")
@@ -488,6 +488,28 @@ def test_a_suite_of_another_specification_does_not_apply() -> None:
     assert result.exit_status() == 2
     assert result.suites[0].headline == "does not apply: it is for rules that claim cubic-rfc9438"
     assert result.verdicts == ()
+
+
+def test_a_rule_says_whether_its_smallest_window_is_that_of_quic() -> None:
+    class TwoPackets(NewReno):
+        @staticmethod
+        def on_timeout(s, q, e):
+            return s._replace(cwnd=2.0, ssthresh=max(2.0, 0.5 * s.cwnd))
+
+    class OfQUIC(TwoPackets):
+        timeout_window = 2.0
+
+    assert {"rfc5681/timeout-window", "robustness/timeout"} <= failed(TwoPackets(), "rfc5681", "robustness").keys()
+    for rule in (OfQUIC(), QUICNewReno()):
+        assert not failed(rule, "rfc5681", "robustness")
+
+
+def test_windows_that_a_rule_without_slow_start_does_not_reach_are_not_judged() -> None:
+    """LEDBAT grows by a packet per round trip: it failed for want of a window of 29,000 packets."""
+    verdicts = {v.name: v for v in conformance(LEDBAT(), suite="robustness").verdicts}
+    for name in ("robustness/window-2-31", "robustness/window-2-32"):
+        assert verdicts[name].verdict == "not judged"
+        assert "need not have a slow start that reaches such windows" in verdicts[name].reason
 
 
 def test_known_deviations_do_not_fail_unless_strict(tmp_path: Path) -> None:
