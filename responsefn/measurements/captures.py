@@ -110,6 +110,8 @@ NEAR_RECEIVER_SHARE, NEAR_RECEIVER_TIME = 0.5, 1e-3
 
 The first packet of a connection may wait for an address (ARP), about 1 ms.
 """
+MIN_OTHER_RTTS = 20
+"""Round trips of the other direction whose minimum is that of the rest of the path, not of delayed ACKs alone."""
 MIN_REPEATED, REPEATED_SHARE = 10, 0.25
 """Segments without identification that are repeated unchanged: more than these are frames recorded twice."""
 
@@ -486,17 +488,24 @@ class _Direction:
 
         Without a handshake the hop limits of the receiver's frames, which have passed no router, say that the file was
         recorded near it, unless round trips of the other direction are shorter: those are of the rest of the path.
+        Where the hop limits do not say so, many round trips of the other direction stand for those of the rest.
         """
         rtt = float(np.mean(self.rtts))
+
+        def is_part(whole: float) -> bool:
+            return whole - rtt > max(NEAR_RECEIVER_SHARE * whole, NEAR_RECEIVER_TIME)
+
         if not math.isnan(whole := self.handshake.round_trip):
-            is_part = whole - rtt > max(NEAR_RECEIVER_SHARE * whole, NEAR_RECEIVER_TIME)
-            return f"handshake {whole:.3g} s" if is_part else None
-        if self.reverse is None or self.reverse.hops not in FIRST_HOP_LIMITS or self.hops in FIRST_HOP_LIMITS:
+            return f"handshake {whole:.3g} s" if is_part(whole) else None
+        if self.reverse is None:
             return None
+        others = min(self.reverse.rtts, default=math.nan)
+        if self.reverse.hops not in FIRST_HOP_LIMITS or self.hops in FIRST_HOP_LIMITS:
+            is_measured = len(self.reverse.rtts) >= MIN_OTHER_RTTS and is_part(min(self.rtts) + others)
+            return f"other direction {others:.3g} s" if is_measured else None
         text = f"hop limits {self.hops}, of the receiver {self.reverse.hops}"
         if not self.reverse.rtts:
             return text
-        others = min(self.reverse.rtts)
         return f"{text}, other direction {others:.3g} s" if others > max(rtt, NEAR_RECEIVER_TIME) else None
 
     def delay(self, frame: _Frame, time: float) -> None:
@@ -619,7 +628,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         For a file that ends within a packet: the packets before it are read. For directions that are left out because
         each ACK of their data may be of a retransmission. For directions whose round trips are less than half of that
         of their handshake, as in a capture near the receiver; without a handshake for those whose receiver's frames
-        have passed no router, by their hop limits, and the sender's have. For directions of which most ACKs have the
+        have passed no router, by their hop limits, and the sender's have, or whose round trips are less than half of
+        what both directions' shortest make together. For directions of which most ACKs have the
         times of their segments, as with a coarse clock. For directions whose ACKs all carry data, as in a file of which
         a filter has removed segments without data: rtt is then the time to the receiver's next data. For directions
         with ECN marks, which do not count in p. For directions of whose acknowledged bytes at least 1 % are not in the

@@ -521,6 +521,9 @@ class Qlog:
             name = ":".join(str(event[part]) for part in ("category", "type") if part in event)
         elif "type" in event:
             raise self.error(location, "'name' and 'type' are one field")
+        if name is None:
+            given = ", ".join(map(repr, event))
+            raise self.error(location, f"has no name, as 'name' or as 'category' and 'type'; its fields are {given}")
         if not isinstance(name, str):
             raise self.error(location, f"name = {format_value(name)}: must be a string")
         kind, is_listed = self._classify(name)

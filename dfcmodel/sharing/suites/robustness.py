@@ -114,9 +114,9 @@ def _beyond(bits: int, rule: WindowRule) -> Iterator[Observation]:
     """Yield window ratios at a window above 2^bits bytes: the lowest over an ACK, that of slow start, and of a loss.
 
     A rule that claims a specification with slow start reaches the window within five round trips from nine tenths of
-    it on. A rule that claims another one is not judged where it does not reach nine tenths of it. A rule of RFC 5681 or 9438 that paces sends a window per round trip or more (RFC 9002, Sect. 7.7). A timeout
-    at the window follows in a connection of its own: ssthresh over the window, if the rule reports it, beside that of
-    the rule at `COMMON_WINDOW`.
+    it on. A rule that claims another one is not judged where it does not reach nine tenths of it. A rule of RFC 5681 or
+    9438 that paces sends a window per round trip or more (RFC 9002, Sect. 7.7). A timeout at the window follows in a
+    connection of its own: ssthresh over the window, if the rule reports it, beside that of the rule at `COMMON_WINDOW`.
     """
     try:
         connection, size = _connect_large(rule, 0.9 * 2.0**bits)

@@ -344,6 +344,26 @@ def test_captures_near_the_receiver_are_named_without_a_handshake(
     )
 
 
+@pytest.mark.parametrize(("answer", "segments", "is_named"), [(0.09, 20, True), (0.09, 19, False), (0.03, 20, False)])
+def test_captures_near_the_receiver_are_named_by_round_trips_of_the_other_direction(
+    answer: float, segments: int, is_named: bool
+) -> None:
+    """With equal hop limits and no handshake, as behind a proxy: round trips of 40 ms beside others of 90 ms."""
+    packets = transfer_of(ipv4)
+    for n in range(segments):
+        time, first = 5.0 + 0.2 * n, 1 + 500 * n
+        packets.append((time, ipv4(struct.pack(">HHIIBBHHH", 80, 1000, first, 1000, 80, 16, 1000, 0, 0) + bytes(500))))
+        packets.append(
+            (time + answer, ipv4(struct.pack(">HHIIBBHHH", 1000, 80, 1000, first + 500, 80, 16, 1000, 0, 0)))
+        )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = _samples(pcap(packets))
+    assert found.rtt.tolist()[0] == pytest.approx(0.04)
+    text = "(0.04 s, other direction 0.09 s): rtt is of a part of the path alone"
+    assert [text in str(w.message) for w in caught if "near the receiver" in str(w.message)] == [True] * is_named
+
+
 @pytest.mark.parametrize(
     ("missing", "repaired", "share"),
     [((), (), None), ((5, 9), (), "10%"), ((5, 9), (5, 9), None), ((5, 9), (9,), "5%"), ((COUNT - 1,), (), "5%")],

@@ -529,6 +529,7 @@ def test_numbers_that_are_impossible() -> None:
         (plain(lost(3) | {"time_format": "delta", "time": -1}), "time = -1: must be a finite"),
         (plain(lost(3) | {"time_format": "absolute"}), "times of one trace from two origins"),
         (plain(lost(3, "2RTT")), "packet_type: '2rtt': must be one of"),
+        (plain({"time": 9.0, "category": "recovery", "data": {}}), "has no name, .* its fields are 'time', 'category'"),
     ):
         with pytest.raises(ValueError, match=message):
             read_qlog(written(events))
