@@ -669,12 +669,40 @@ def _steps_at_once(run: Any) -> tuple[str, ...]:
 
 
 def _path_mismatches(scenario: Scenario, *, in_packets: bool) -> tuple[str, ...]:
-    """Return () or one message: rules, receivers and policers that do not suit a path, sources unfit for packets."""
+    """Return () or one message: rules, receivers, windows and policers that do not suit a path, sources for packets."""
     bursts = _burst_mismatches(scenario) if in_packets else ()
-    mismatches = (*_rule_mismatches(scenario), *_policer_mismatches(scenario), *bursts)
+    of_paths = (*_policer_mismatches(scenario), *_window_mismatches(scenario))
+    mismatches = (*_rule_mismatches(scenario), *of_paths, *bursts)
     if not mismatches:
         return ()
     return _as_tuple(f"unsuitable parameters: {'; '.join(mismatches[:MAX_NAMES])}")
+
+
+def _window_mismatches(scenario: Scenario) -> Iterator[str]:
+    """Yield a message for each option of flows that is a window of more packets than a path holds, such as bytes.
+
+    A path holds the product of its smallest rate and its round-trip time, and its buffers. Hosts with queues of their
+    own hold any window. A ``max_window`` may be meant as no bound: it is named where its number as bytes would be one.
+    """
+    table = scenario.table
+    held = scenario.slowest_rates * scenario.packet_rtts() + scenario.on_path(_max_queue_of_links(scenario))
+    bounded = table.of_kind(WindowRule) & scenario.host_is("direct")
+    for name, default, effect in (
+        ("initial_window", None, "the rest is lost"),
+        ("ssthresh", None, "slow start ends with a loss"),
+        ("max_window", DEFAULT_MAX_WINDOW, "it bounds nothing"),
+    ):
+        packets = table.each(name, lambda value, default=default: -np.inf if value == default else float(value))
+        in_bytes = (scenario.packet_size <= packets) & (packets <= held * scenario.packet_size)
+        is_named = in_bytes & (held < DEFAULT_MAX_WINDOW) if name == "max_window" else True
+        affected = np.flatnonzero(bounded & (packets > held) & is_named)
+        if len(affected):
+            n = affected[0]
+            hint = f"; a number is packets, '{packets[n]:.6g} B' are bytes" if in_bytes[n] else ""
+            yield (
+                f"{name} = {packets[n]:.6g} packets of {_list_flows(scenario, affected)} is above the {held[n]:.4g} "
+                f"packets that links and buffers hold: {effect}{hint}"
+            )
 
 
 def _burst_mismatches(scenario: Scenario) -> Iterator[str]:

@@ -841,3 +841,30 @@ def test_steps_to_different_hosts_at_the_same_time_are_not_named(algorithm: str)
     flows = dfc.all_reduce(hosts, 800, algorithm, source=FixedRate(), links=links, options=options)
     run = dfc.simulate(dfc.Scenario(algorithm, links, flows, duration=0.1), dfc.Packets(seed=1), sample=0.1)
     assert run.limits == ()
+
+
+@pytest.mark.parametrize("level", ["fluid", "packets"])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"max_window": 65535},
+            "max_window = 65535 packets of flow f is above the 61.03 packets that links and buffers",
+        ),
+        ({"initial_window": 14600}, "hold: the rest is lost; a number is packets, '14600 B' are bytes"),
+        ({"ssthresh": 65535}, "hold: slow start ends with a loss; a number is packets, '65535 B' are bytes"),
+        ({"initial_window": 100}, "hold: the rest is lost"),
+        ({"max_window": "65535 B", "initial_window": "14600 B", "ssthresh": "65535 B"}, ""),
+        ({"max_window": 65535, "host": "unshaped"}, ""),  # the host has a queue of its own
+        ({"max_window": 60}, ""),
+        ({"max_window": 1000}, ""),  # no bound on purpose
+        ({"max_window": 1e6}, ""),
+    ],
+)
+def test_windows_above_what_a_path_holds_are_named(level: str, options: dict[str, Any], message: str) -> None:
+    """Bytes given as packets: of 14,600 packets at once 14,540 were lost, and a bound of 65,535 bounded nothing."""
+    links = [dfc.Link("a", "b", 1000.0, 0.02, 20.0), dfc.Link("b", "a", 1000.0, 0.02, 1000.0)]
+    flows = [dfc.Flow("f", ("a", "b"), NewReno(), **options)]
+    run = dfc.simulate(dfc.Scenario("one", links, flows, duration=0.5), level=level)
+    named = [limit for limit in run.limits if limit.startswith("unsuitable parameters: ")]
+    assert [message in limit for limit in named] == [True] * bool(message)
