@@ -410,7 +410,7 @@ class _Path:
         return bottleneck_of(
             quantity("bandwidth", self.bandwidth, "rate", size, bare=True),
             quantity("rtt", self.rtt, "time", size, bare=True),
-            buffer if in_products else int(quantity("buffer", buffer, "amount", size, bare=True)),
+            buffer if in_products else quantity("buffer", buffer, "amount", size, bare=True),
             options,
         )
 

@@ -213,7 +213,7 @@ class Bottleneck:
         if (products := bandwidth_delay_products("buffer", buffer)) is not None:
             buffer = buffer_packets(products, numbers["bandwidth"], numbers["rtt"])
         elif isinstance(buffer, PacketUnits):
-            buffer = int(buffer)
+            buffer = int(one_number("buffer", buffer, at_least=1.0, hint=f"in packets, each of {size:g} bytes"))
         numbers["buffer"] = integer("buffer", buffer, 1, 10_000_000)
         for name, value in numbers.items():
             object.__setattr__(self, name, value)  # numbers of JAX, for example, are not hashable
@@ -312,7 +312,8 @@ def recoveries_among(flows: Iterable[Flow], recovery: str | None) -> Any:
 
 def buffer_packets(products: float, bandwidth: float, rtt: float) -> int:
     """Return a buffer of so many bandwidth-delay products, packets, rounded down; ValueError if it is below 1."""
-    return int(one_number("buffer", products * bandwidth * rtt, at_least=1.0, hint="in packets") + 1e-9)
+    hint = f"in packets: {products:g} BDP at {bandwidth:.6g} packets/s and {rtt:.6g} s"
+    return int(one_number("buffer", products * bandwidth * rtt, at_least=1.0, hint=hint) + 1e-9)
 
 
 def bottleneck_of(

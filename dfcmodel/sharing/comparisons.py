@@ -31,7 +31,7 @@ from hopflow.checks import flag, instances, integer, seed_number
 from hopflow.intervals import half_width, prediction_half_width, spawn_seeds
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
-from hopflow.units import PACKET_SIZE
+from hopflow.units import PACKET_SIZE, readable_text
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -292,9 +292,11 @@ class Comparison(Result):
     def summary(self) -> dict[str, object]:
         """Return texts by name: the path, shares and measures of each rule by falling mean share, and the caveats."""
         path = self.path
+        bits = readable_text(8.0 * path.packet_size * path.bandwidth, "bit/s")
         rows: dict[str, object] = {
-            "path": f"{path.bandwidth:.5g} packets/s, rtt {path.rtt:g} s, buffer {path.buffer} packets, "
-            f"{path.discipline!r}, random loss {path.loss:g}{self._senders_text()}; "
+            "path": f"{path.bandwidth:.5g} packets/s ({bits}), rtt {path.rtt:g} s, buffer {path.buffer} packets "
+            f"({readable_text(path.buffer / path.bandwidth, 's')}), {path.discipline!r}, "
+            f"random loss {path.loss:g}{self._senders_text()}; "
             f"{path.warm_up:g} .. {path.duration:g} s",
             "recovery": self._recovery_text(),
             "seeds": self._seeds_text(),

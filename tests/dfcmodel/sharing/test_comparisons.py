@@ -197,7 +197,11 @@ def test_it_shows_its_caveats(found) -> None:
 )  # fmt: skip
 def test_the_path_names_settings_of_senders_that_are_not_the_defaults(found, settings: dict, named: str) -> None:
     shown = replace(found, path=replace(found.path, **settings)).summary()["path"]
-    assert shown == f"2000 packets/s, rtt 0.04 s, buffer 80 packets, FIFO(), random loss 0{named}; 8 .. 40 s"
+    bits = {576.0: "9.216 Mb/s", 9000.0: "144 Mb/s"}.get(settings.get("packet_size", 0.0), "24 Mb/s")
+    assert (
+        shown
+        == f"2000 packets/s ({bits}), rtt 0.04 s, buffer 80 packets (40 ms), FIFO(), random loss 0{named}; 8 .. 40 s"
+    )
 
 
 @pytest.mark.parametrize(
