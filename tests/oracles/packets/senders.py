@@ -33,7 +33,7 @@ SYN_LOST_RTO = 3.0
 class Clock:
     """Estimator of the retransmission timeout: RFC 6298, or in ns-2's clock ticks, or of Linux."""
 
-    def __init__(self, ticks: bool, phase: float, least: float, linux: bool) -> None:
+    def __init__(self, ticks: bool, phase: float, least: float, linux: bool = False) -> None:
         self.ticks, self.phase, self.least, self.linux = ticks, phase, least, linux
         self.backoff = 1
         self.srtt = 0.0
