@@ -171,7 +171,7 @@ PORT = np.dtype(
         ("kind", "i4"),  # FIFO, EARLY, LANES, INTERFACE
         ("traced", "i4"),  # 1: its packets are kept in `TRACE`
         ("manager", "i4"),  # of its lanes: see `managers`
-        ("mate", "i4"),  # the next of the ports that count an ingress together, in a circle
+        ("mate", "i4"),  # the next of the ports that are processed together, in a circle
         ("lanes", "i4"),
         ("feeder", "i4"),  # first of the feeders that it pauses all together
         ("feeders", "i4"),
@@ -206,7 +206,6 @@ UPCOMING = np.dtype(
         ("time", "f8"),  # s; the end of the window: none in it
         ("bucket", "i8"),  # of the next arrival
         ("key", "i4"),  # order of events with equal times
-        ("mate", "i4"),  # the next of the ports that are processed together, in a circle
     ],
     align=True,
 )

@@ -644,7 +644,7 @@ def process_switch_window(world: Any, u: int, now: float, end: float) -> bool:
     while True:
         find_next_event(net, p, now, end)
         alone = alone and net.port[p].effects & ROUTES == 0 and net.port[p].plain >= 0
-        p = int64(upcoming[p].mate)
+        p = int64(net.port[p].mate)
         if p == u:
             break
     while True:
@@ -658,7 +658,7 @@ def process_switch_window(world: Any, u: int, now: float, end: float) -> bool:
                 found = p
                 least = row.time
                 order = int64(row.key)
-            p = int64(row.mate)
+            p = int64(net.port[p].mate)
             if p == u:
                 break
         if found < 0:
@@ -672,7 +672,7 @@ def process_switch_window(world: Any, u: int, now: float, end: float) -> bool:
         p = found
         while True:
             find_next_event(net, p, least, end)
-            p = found if alone else int64(upcoming[p].mate)
+            p = found if alone else int64(net.port[p].mate)
             if p == found:
                 break
 

@@ -216,7 +216,6 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
         arrays.update(lay_out_watchdogs(plan, arrays))
     together = (port_rows["mate"] != np.arange(len(port_rows))).any()
     arrays["upcoming"] = np.zeros(len(port_rows) if together else 1, UPCOMING)
-    arrays["upcoming"]["mate"] = port_rows["mate"] if together else 0
     return Layout(arrays, ahead, maximum)
 
 

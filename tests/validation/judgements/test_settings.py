@@ -9,7 +9,7 @@ import pytest
 from validation import Finding, Verdict, ledger
 from validation.checks import subjects
 from validation.judgements import settings
-from validation.judgements.settings import OURS, PAPER, STATED_BY, is_settled, listed, settings_of, stated
+from validation.judgements.settings import OURS, PAPER, STATED_BY, is_settled, listed, settings_of
 from validation.judgements.verdicts import Part, Reading
 from validation.records import rows
 
@@ -53,7 +53,7 @@ def finding(**readings: tuple[Verdict, Verdict]) -> Finding:
         return Part("x", model, packets, simulators={"ns-2": packets} if packets is not A else {})
 
     others = tuple(Reading(name.replace("_", " "), (part(*each),)) for name, each in readings.items())
-    return Finding((part(A, C),), "", readings=others, cases=(CASE,), settings=listed((CASE,)))
+    return Finding((part(A, C),), "", readings=others, cases=(CASE,))
 
 
 def test_settings_of_ours_come_first_with_the_verdicts_of_the_readings_that_vary_them() -> None:
@@ -77,7 +77,7 @@ def test_a_setting_without_a_row_says_so(monkeypatch) -> None:
 
 
 def test_a_paper_without_rows_has_no_list() -> None:
-    assert stated("zhu2015") == {}
+    assert list(settings_of("zhu2015", finding())) == []
 
 
 @pytest.mark.parametrize(("readings", "settled"), [({}, False), ({"a": (R, R)}, False)])
