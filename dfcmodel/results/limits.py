@@ -91,6 +91,7 @@ LIMIT_KINDS = (
     "reordering over several paths",
     "steps at the same time",
     "parts of packets",
+    "trimmed packets",
 )
 """First words of the limits, in the order of their flags."""
 

@@ -13,6 +13,7 @@ import pytest
 import dfcmodel as dfc
 from dfcmodel.lossless import leaf_spine
 from dfcmodel.recoveries import RackRecovery
+from dfcmodel.results.limits import flags_of_limits
 from hopflow import Status
 from responsefn import (
     BBR,
@@ -649,6 +650,7 @@ def test_packets_cut_to_headers_that_nobody_requests_are_named(source, receiver,
     run = dfc.simulate(dfc.Scenario("incast", links, flows, duration=0.01), dfc.Packets(seed=1, recovery=recovery))
     assert run.lost.sum() > 0.0
     limits = [limit for limit in run.limits if limit.startswith("trimmed packets: ")]
+    assert (flags_of_limits(limits) != 0) == named  # of sweeps
     assert len(limits) == named
     assert re.search("[0-9]* packets of flows .* were cut to their headers" if named else "", "".join(limits))
 
