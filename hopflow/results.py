@@ -501,10 +501,10 @@ OLD_FILE_HEADER = b"hopflow result 1\n"
 MAX_TABLE_ROWS = 10**7
 """Maximum number of rows of a table."""
 MAX_LINE_VALUE = 130
+"""Maximum number of characters of a value in one line."""
 LONG_NUMBER = re.compile(r"(?<!\d)\d+\.\d{15,}(?:e[-+]?\d+)?")
 LONG_ROW = re.compile(r"([(\[])((?:[-+.\w]+, ){11,}[-+.\w]+),?([)\]])")
 """At least twelve numbers in brackets."""
-"""Maximum number of characters of a value in one line."""
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's colour-blind-safe palette; black last."""
