@@ -99,9 +99,11 @@ def settings_of(paper: str, finding: Finding) -> Iterator[Setting]:
     paper
         As in the ledger; one without rows in ``settings.csv`` has no list.
     finding
-        The verdicts on the claim in all readings, and the settings of its cases.
+        The verdicts on the claim in all readings, its cases, and their settings where they were read.
     """
     known = stated(paper)
+    if not known:
+        return
     found = [
         Setting(
             name,
@@ -109,7 +111,7 @@ def settings_of(paper: str, finding: Finding) -> Iterator[Setting]:
             *((row["stated by"], row["place"]) if (row := known.get(name)) else ("", "")),
             results=tuple(_results(row["varied in"] if row else "", finding)),
         )
-        for name, values in finding.settings.items()
+        for name, values in (finding.settings or listed(finding.cases)).items()
     ]
     order = {OURS: 0, "": 1, READING: 2, PAPER: 3}
     yield from sorted(found, key=lambda each: (order[each.stated_by], not each.results))

@@ -203,7 +203,7 @@ class Finding:
         What hopflow itself wrote of the programs that a simulator ran for the claim, such as DFC, by
         simulator: its verdict is not independent of the model's.
     settings
-        The values of the parameters and factors of its cases, by name; empty where the paper has no list of settings.
+        The values of the parameters and factors of its cases, by name; empty where they were not read.
 
     Examples
     --------
