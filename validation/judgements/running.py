@@ -15,6 +15,8 @@ import gc
 import hashlib
 import multiprocessing
 import multiprocessing.context
+import queue
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from multiprocessing import forkserver
@@ -93,7 +95,7 @@ def checked(
     with process_pool(jobs, _context(), collect_less_often) as pool:
         if recompute:
             pool.submit(_recompute, tuple(recompute))  # an error comes again where it is asked for
-        yield from _found(rest, pool)
+        yield from _found_by_paper(rest, pool, jobs)
 
 
 IMPORTED = ("numba", "matplotlib.backends.backend_svg", "validation.display.svg")
@@ -134,6 +136,52 @@ def _found(claims: list[Claim], executor: concurrent.futures.Executor) -> Iterat
     ids = [claim.id for claim in claims]
     for n, finding in run_tasks(_checks, ids, executor, max_batch=1):
         yield claims[n], finding
+
+
+def _found_by_paper(
+    claims: list[Claim], pool: concurrent.futures.Executor, jobs: int
+) -> Iterator[tuple[Claim, Finding]]:
+    """Yield the claims with their findings as they are done by ``jobs`` processes.
+
+    Claims of a paper share tables and runs of models, which a process keeps: it goes on with the paper that it has begun,
+    then with one that no other process has, and helps others at the end.
+    """
+    waiting, running = list(claims), dict[concurrent.futures.Future[Finding], Claim]()
+    done = queue.SimpleQueue[tuple[Claim, concurrent.futures.Future[Finding]]]()
+    lock = threading.Lock()
+
+    def begin_next(paper: str | None) -> None:
+        """Begin a claim, of this paper where one waits; the pool calls it as soon as a process is idle."""
+        with lock:
+            if not waiting:
+                return
+            others = {claim.paper for claim in running.values()}
+            chosen = min(waiting, key=lambda claim: (claim.paper != paper, claim.paper in others))
+            waiting.remove(chosen)
+            future = pool.submit(_check, chosen.id)
+            running[future] = chosen
+        future.add_done_callback(finish)
+
+    def finish(future: concurrent.futures.Future[Finding]) -> None:
+        with lock:
+            claim = running.pop(future)
+        done.put((claim, future))
+        if not future.cancelled() and future.exception() is None:
+            begin_next(claim.paper)
+
+    rest = list(claims)
+    try:
+        for _ in range(jobs):
+            begin_next(None)
+        while rest:
+            claim, future = done.get()
+            finding = future.result()
+            rest.remove(claim)
+            yield claim, finding
+    except concurrent.futures.BrokenExecutor:
+        yield from _found(rest, pool)  # which replaces the pool
+    finally:
+        waiting.clear()  # an error or Ctrl-C begins no more
 
 
 def _recompute(parts: Sequence[int]) -> None:

@@ -6,10 +6,12 @@ import datetime as dt
 import functools
 import importlib.util
 import inspect
+import os
 import random
 import sys
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -633,3 +635,43 @@ def test_lines_become_rows_with_all_digits() -> None:
 def test_a_new_setting_is_run_with_as_many_seeds_as_its_pages_say(function: str, seeds: int) -> None:
     """Bundled settings have seeds of their own: a smaller number would not show in any verdict."""
     assert len(named(function).seeds) == seeds
+
+
+def test_a_process_goes_on_with_its_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes have different papers while others wait, every claim is checked once, and an error ends the run."""
+    claims = [find(id) for id in ("D04", "K01", "D05", "D06", "Z01", "K02", "Z02")]
+    begun: list[tuple[str, list[str]]] = []
+    in_flight: list[str] = []
+
+    def check(id: str) -> str:
+        begun.append((find(id).paper, list(in_flight)))
+        in_flight.append(find(id).paper)
+        time.sleep(0.02)
+        in_flight.remove(find(id).paper)
+        return id
+
+    monkeypatch.setattr(running, "_check", check)
+    with ThreadPoolExecutor(2) as pool:
+        found = dict(running._found_by_paper(claims, pool, 2))
+    assert {claim.id: str(finding) for claim, finding in found.items()} == {claim.id: claim.id for claim in claims}
+    papers = [paper for paper, _ in begun]
+    for n, (paper, others) in enumerate(begun):
+        assert paper not in others or set(papers[n:]) <= set(others)
+    monkeypatch.setattr(running, "_check", {}.__getitem__)
+    with ThreadPoolExecutor(2) as pool, pytest.raises(KeyError):
+        list(running._found_by_paper(claims, pool, 2))
+
+
+def end_process(id: str) -> None:
+    """End the process that checks a claim."""
+    os._exit(len(id))
+
+
+def test_claims_of_a_broken_pool_are_checked_in_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that dies costs time, no claim."""
+    claims = [find(id) for id in ("D04", "K01", "Z01")]
+    monkeypatch.setattr(running, "_check", end_process)
+    monkeypatch.setattr(running, "_checks", list)
+    with ProcessPoolExecutor(2) as pool:
+        found = dict(running._found_by_paper(claims, pool, 2))
+    assert [str(found[claim]) for claim in claims] == [claim.id for claim in claims]
