@@ -25,6 +25,7 @@ from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
 from markov.generators.polynomials import FUNCTIONS as STAND_IN_FUNCTIONS
 from markov.generators.polynomials import logarithm
+from markov.models.spaces import ROUNDING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -892,11 +893,12 @@ def _integer_array(arguments: list[Value], location: Any) -> Value:
 
     def run(c: Batch) -> Any:
         value = _float_array(argument.run(c))
-        wrong = ~((np.abs(value) < INT_LIMIT) & (value == np.floor(value)))
+        nearest = np.round(value)
+        wrong = ~((np.abs(value) < INT_LIMIT) & (np.abs(value - nearest) <= ROUNDING * np.abs(nearest)))
         if wrong.any():
             first = float(np.ravel(value)[np.ravel(wrong)][0])
-            raise FileError(location, f"{first:g}: must be a whole number")
-        return value.astype(np.int64)
+            raise FileError(location, f"{first:.17g}: must be a whole number")
+        return nearest.astype(np.int64)
 
     return combine("int", arguments, run, fails=True)
 
@@ -989,9 +991,11 @@ def _logarithm(a: Any, b: Any) -> Any:
 
 def _integer(a: Any) -> Any:
     """Single-state rule of ``whole(a)``: a as an integer; ValueError for a fraction."""
-    if isinstance(a, float) and not a.is_integer():
-        raise ValueError(f"{a:g}: must be a whole number")
-    return math.floor(a)
+    if not isinstance(a, float):
+        return math.floor(a)
+    if not math.isfinite(a) or abs(a - round(a)) > ROUNDING * abs(round(a)):
+        raise ValueError(f"{a:.17g}: must be a whole number")
+    return round(a)
 
 
 def _round(a: Any) -> Any:

@@ -510,11 +510,14 @@ def instantiate(program: Program, overrides: Mapping[str, Any] | None = None) ->
         If a constant has no value or a wrong value, a range is empty, or an initial value lies
         outside of it.
     ValueError
-        If there is no constant of that name, or it keeps the value in the file.
+        If there is no constant of that name, or it must keep the value in the file and has another one.
     """
-    for name in sorted(program.fixed_constants.keys() & (overrides or {}).keys()):
-        raise ValueError(f"constants = {{{name!r}: ...}}: {program.fixed_constants[name]}")
-    constants = evaluate_constants(program.file, program.constants, dict(overrides or {}))
+    values = dict(overrides or {})
+    kept = {name: values.pop(name) for name in sorted(program.fixed_constants.keys() & values.keys())}
+    constants = evaluate_constants(program.file, program.constants, values)
+    for name, value in kept.items():
+        if value != constants[name]:
+            raise ValueError(f"constants = {{{name!r}: ...}}: {program.fixed_constants[name]}")
     scope = Scope(program.file, {name: constant(v) for name, v in constants.items()})
     scope = Scope(program.file, scope.symbols, program.formulas)
     ranges = [_initial_range(v, scope) for v in program.variables.values()]
@@ -649,7 +652,10 @@ def _initial_range(variable: Variable, scope: Scope) -> Range:
         value = scope.value(expression, variable.renamed)
         if not value.fixed or value.kind != kind:
             raise FileError(location, f"{role} of {variable.name!r}: must be a constant of type {kind}")
-        return int(value.single())
+        try:
+            return int(value.single())
+        except FileError as error:
+            raise FileError(location, f"{role} of {variable.name!r}: {error.reason}") from None
 
     if variable.kind == "bool":
         start = 0 if variable.start is None else constant_of(variable.start, "initial value", "bool")

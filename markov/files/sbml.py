@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopflow.callers import warn_caller
 from hopflow.checks import file_path, integer
 from markov.files.formulas import (
     CLOCK,
@@ -209,6 +210,7 @@ TWO_REACTIONS = (
     "; write two reactions, one for each direction, with laws that are never negative, "
     'or reversible="false" where the law is the rate of one direction alone'
 )
+OF_MOLECULES = ": a law of numbers of molecules is 0 there, such as X (X - 1) for two"
 
 
 def read_sbml(
@@ -276,7 +278,9 @@ def read_sbml(
     path = file_path("path", path)
     overrides = dict(constants or {}) if isinstance(constants, Mapping) else constants
     reader = _Reader(path.name, *read_model_element(path), limits)
-    return FileModel(reader.program(), overrides, most)
+    model = FileModel(reader.program(), overrides, most)
+    _warn_of_laws_of_concentrations(reader.several, model.instance)
+    return model
 
 
 @dataclass(frozen=True)
@@ -305,6 +309,31 @@ class _ChecksOfConstants:
         if self.trigger is not None and self.trigger.at_start:
             _refuse_at_start(self.trigger, instance)
         _refuse_net_laws(self.reversible, instance)
+
+
+def _warn_of_laws_of_concentrations(
+    laws: Mapping[int, tuple[Expression, Mapping[str, int]]], instance: Instance
+) -> None:
+    """Warn of laws that are positive with fewer molecules than their reactions take, such as X^2 of 2 X -> Y.
+
+    Such a state is an error where it is reached. Where it is not, the law is a rate of concentrations all the same.
+    Keys are numbers of reactions, values the law and the amounts above one that the reaction takes, by species.
+    """
+    for number, (law, amounts) in laws.items():
+        for name, amount in amounts.items():
+            _warn_of_law_of_concentrations(instance, number, law, name, amount)
+
+
+def _warn_of_law_of_concentrations(instance: Instance, number: int, law: Expression, name: str, amount: int) -> None:
+    """Warn of a law that is positive with one molecule of ``name`` less than its reaction takes."""
+    state = [amount - 1 if r.name == name else max(r.start, int(r.kind == "int")) for r in instance.ranges]
+    try:
+        rate = float(np.ravel(instance.scope.value(law).run(Batch(np.array(state)[:, None])))[0])
+    except FileError:  # reported where the law is evaluated
+        return
+    if rate > 0.0:
+        reason = f"takes {amount} of {name!r}, and its law is {rate:g} with {amount - 1}, as of concentrations"
+        warn_caller(UserWarning(str(instance.program.command_error(number, reason, OF_MOLECULES))), "markov")
 
 
 def _refuse_at_start(event: Trigger, instance: Instance) -> None:
@@ -365,6 +394,7 @@ class _Reader:
         if isinstance(limits, Mapping) and (unknown := set(limits) - set(self.counts)):
             raise ValueError(f"limits: {min(unknown)!r} is no species that reactions change")
         self.reversible: dict[int, Expression] = {}  # laws by the numbers of reactions
+        self.several: dict[int, tuple[Expression, dict[str, int]]] = {}  # with amounts of reactants above one
         self.resets, self.trigger = self._read_events()
         if self.resets and not self.limited:
             raise self.error("listOfEvents", "events at given times need limits=")
@@ -785,6 +815,8 @@ class _Reader:
             return
         if self.truth(reaction, "reversible", default=True):
             self.reversible[number] = rate
+        if several := {name: amount for name, amount in taken.items() if amount > 1}:
+            self.several[number] = rate, several
         plain = Command("", fits, (Branch(rate, step),), number)
         if self.trigger is None:
             yield plain

@@ -609,6 +609,40 @@ def test_an_event_sets_a_concentration(read):
     assert transient(read(text), [1.0])["X"][0] == pytest.approx(6.0)
 
 
+@pytest.mark.parametrize("limits", [60, None])
+def test_laws_of_concentrations_are_named(read, limits):
+    """From 8 molecules 2 X -> Y never meets a single one, where the law X^2 would be an error: 64 1/s, not 56."""
+    square, pairs = apply("power", X, TWO), times(X, apply("minus", X, "<cn>1</cn>"))
+    model = network(SPECIES.format("X", 8), reaction("pair", {"X": 2}, {}, "{}"))
+    with pytest.warns(UserWarning, match=r"reaction 'pair': takes 2 of 'X', and its law is 1 with 1, .*X \(X - 1\)"):
+        found = read(model.format(square), limits=limits)
+    assert found.chain.exit_rates.max() == 64.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read(model.format(pairs), limits=limits).chain.exit_rates.max() == 56.0
+
+
+def test_initial_concentrations_without_limits(read):
+    """Amounts by the size of the file are read whatever the search: with windows of the values the size was refused."""
+    compartment = '<listOfCompartments><compartment id="c" size="2"/></listOfCompartments>'
+    species = '<species id="X" compartment="c" initialConcentration="5" hasOnlySubstanceUnits="true"/>'
+    text = network(species, DEATH, MU, compartment)
+    for limits in (None, 20):
+        model = read(text, limits=limits)
+        assert model.chain.size == 11
+        assert read(text, limits=limits, constants={"c": 2.0}).chain.size == 11
+
+
+def test_an_initial_assignment_is_whole_but_for_rounding(read):
+    """1 / 0.04 times 0.9999999999999999 is 24.999999999999996 in float64: 25 molecules; 7 / 2 is an error by name."""
+    assigned = "<listOfInitialAssignments><initialAssignment symbol='X'><math>{}</math></initialAssignment>"
+    text = network(SPECIES.format("X", 0), DEATH, MU, assigned + "</listOfInitialAssignments>")
+    product = times(apply("divide", "<cn>1</cn>", "<cn>0.04</cn>"), "<cn>0.9999999999999999</cn>")
+    assert read(text.format(product)).chain.size == 26
+    with pytest.raises(FileError, match="initial value of 'X': 3.5: must be a whole number"):
+        read(text.format(apply("divide", "<cn>7</cn>", TWO)))
+
+
 def test_amounts_of_decimal_concentrations_are_exact(read):
     """0.29 * 100 is 28.999999999999996 in float64."""
     compartment = '<listOfCompartments><compartment id="c" size="100"/></listOfCompartments>'
@@ -702,6 +736,7 @@ def test_targets_that_hold_outside_of_the_limits_are_named(read):
         passage(model, to=lambda s: s.X == 4)
 
 
+@pytest.mark.filterwarnings("ignore:.*as of concentrations")
 def test_a_reaction_needs_its_reactants(read):
     """A piecewise law is often positive without any; where there are some, but too few, it is refused by name."""
     law = piecewise(X, apply("gt", X, TWO), "<cn>1</cn>")
@@ -713,6 +748,7 @@ def test_a_reaction_needs_its_reactants(read):
             read(network(SPECIES.format("X", 5), pairs), limits=limits).chain  # noqa: B018
 
 
+@pytest.mark.filterwarnings("ignore:.*as of concentrations")
 @pytest.mark.parametrize("limits", [{"X": 60, "S": 9}, None])
 @pytest.mark.parametrize(
     ("before", "after", "law", "start"),
