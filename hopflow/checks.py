@@ -54,6 +54,7 @@ __all__ = [
     "refuse_former",
     "refuse_masked",
     "refuse_options",
+    "refuse_unordered",
     "seconds",
     "seed_number",
     "unwrap_scalar",
@@ -352,6 +353,18 @@ def instances(name: str, value: Any, kind: type[T], like: str = "") -> tuple[T, 
     if set(map(type, entries)) == {kind}:  # one comparison of sets instead of a check per entry
         return entries
     return tuple(instance(f"{name}[{n}]", entry, kind, words) for n, entry in enumerate(entries))
+
+
+def refuse_unordered(name: str, value: object, like: str) -> None:
+    """Raise TypeError for a set where a list of ``like`` is expected: the order of its entries is of chance.
+
+    >>> refuse_unordered("states", {"up"}, "names")
+    Traceback (most recent call last):
+    ...
+    TypeError: states = {'up'}: must be a list of names, as a set has no order
+    """
+    if isinstance(value, (set, frozenset)):
+        raise TypeError(f"{name} = {format_value(value)}: must be a list of {like}, as a set has no order")
 
 
 def random_generator(name: str, value: Any) -> np.random.Generator:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from copy import copy
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import count_of, format_value
+from hopflow.checks import count_of, format_value, refuse_unordered
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
 from hopflow.labels import label_order, square
@@ -25,7 +25,7 @@ from markov.models.rules import ChainModel
 from markov.models.state_tables import StateBlocks, StateTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -220,9 +220,11 @@ class MarkovChain:
         if self._space is None or self._codes is None:
             names = self.states
             try:
-                return int(names.index(state))
+                index = int(names.index(state))
             except (ValueError, TypeError):  # of arrays and tables, which do not compare as one
                 raise KeyError(state) from None
+            refuse_truth_value(state, names[index])
+            return index
         try:
             codes = self._space.codes([self._space.canonical_state(state)])
         except ValueError:
@@ -230,6 +232,7 @@ class MarkovChain:
         matches = np.flatnonzero((self._codes == codes).all(axis=0))
         if not len(matches):
             raise KeyError(state)
+        refuse_truth_value(state, self._space.state(codes[:, 0]))
         return int(matches[0])
 
     def grid(self) -> tuple[dict[str, list[Any]], tuple[NDArray[np.int64], ...]] | None:
@@ -414,6 +417,12 @@ def _classes_of(pattern: Pattern) -> tuple[NDArray[np.int64], ...]:
     return tuple(classes)
 
 
+def refuse_truth_value(state: Any, match: Any) -> None:
+    """Raise KeyError for True or False where the state that it equals is a number, such as 1."""
+    if isinstance(state, (bool, np.bool_)) and not isinstance(match, (bool, np.bool_)):
+        raise KeyError(state)
+
+
 def labelled_matrix(name: str, matrix: Any, states: Any) -> tuple[Any, Any]:
     """Return a matrix in the order of its states, and their names, from ``states`` or from labels of the matrix.
 
@@ -433,8 +442,9 @@ def labelled_matrix(name: str, matrix: Any, states: Any) -> tuple[Any, Any]:
 
 
 def _validate_names(states: Any, count: int) -> tuple[Any, ...]:
-    """Return ``states`` as a tuple; ValueError unless they are ``count`` different hashable names."""
-    if not isinstance(states, Iterable) or isinstance(states, (str, bytes)):
+    """Return ``states`` as a tuple; an error unless they are a list of ``count`` different hashable names."""
+    refuse_unordered("states", states, "names")
+    if not isinstance(states, Iterable) or isinstance(states, (str, bytes, Mapping)):
         raise ValueError(f"states = {states!r}: must be names, one for each state")  # noqa: TRY004
     names = tuple(states)
     if len(names) != count:

@@ -26,7 +26,17 @@ from dfcmodel.network.links import Column, Routes, distinct, encode, present
 from dfcmodel.network.next_hops import NextHops
 from dfcmodel.network.queueing.disciplines import BOTH_LEVELS, PACKETS_ALONE
 from dfcmodel.network.shortest_routes import SPRAY, ShortestRoutes, flow_keys
-from hopflow.checks import choice, count_of, flag, format_value, integer, is_endless, one_number, unwrap_scalar
+from hopflow.checks import (
+    choice,
+    count_of,
+    flag,
+    format_value,
+    integer,
+    is_endless,
+    one_number,
+    refuse_unordered,
+    unwrap_scalar,
+)
 from hopflow.fork_safety import cached_property
 from hopflow.results import Described
 from hopflow.units import PacketUnits, WithUnit, quantities, whole_packets
@@ -265,8 +275,7 @@ class Flow(Described):
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
         path: object = self.path
-        if isinstance(path, (set, frozenset)):
-            raise TypeError(f"path {of} = {format_value(path)}: must be a list of nodes, as a set has no order")
+        refuse_unordered(f"path {of}", path, "nodes")
         try:
             if not isinstance(path, tuple):  # a `ChosenPath` is not converted
                 object.__setattr__(self, "path", tuple(self.path))

@@ -16,7 +16,7 @@ import numpy as np
 
 from dfcmodel.network.queueing.buffers import ByteBuffer, buffer_of
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
-from hopflow.checks import count_of, flag, format_value, one_number, plain_number
+from hopflow.checks import count_of, flag, format_value, one_number, plain_number, refuse_unordered
 from hopflow.fork_safety import cached_property
 from hopflow.results import Described
 from hopflow.units import PacketUnits, WithUnit, check_rate, declares, distinction, quantities
@@ -563,8 +563,7 @@ def nodes_of(name: str, nodes: Any) -> list[Hashable]:
         nodes = np.asarray(nodes).tolist()
     if isinstance(nodes, str) or not isinstance(nodes, Iterable):
         raise TypeError(f"{name} = {format_value(nodes)}: must be a list of nodes")
-    if isinstance(nodes, (set, frozenset)):
-        raise TypeError(f"{name} = {format_value(nodes)}: must be a list of nodes, as a set has no order")
+    refuse_unordered(name, nodes, "nodes")
     items = list(nodes)
     try:
         set(items)

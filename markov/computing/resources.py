@@ -75,9 +75,9 @@ class StateLimitError(TooLargeError):
         Largest allowed number of states.
     """
 
-    def __init__(self, name: str, most: int) -> None:
+    def __init__(self, name: str, most: int, hint: str = "") -> None:
         self.most, self.predicted, self.available = most, math.inf, available()
-        message = f"more than {most} reachable states (most={most}): give most= a larger number"
+        message = f"more than {most} reachable states (most={most}): give most= a larger number{hint}"
         MemoryError.__init__(self, f"{name}: {message}")
 
 

@@ -57,8 +57,9 @@ from markov.generators.plain import (
     refuse_changing_rules,
 )
 from markov.generators.polynomials import Unfollowed
+from markov.models.bare import FunctionModel
 from markov.models.rules import ChainModel
-from markov.models.spaces import NO_END, NUMBERED, Space, format_state, sample_of, warn_of_rounded_states
+from markov.models.spaces import NO_END, NUMBERED, Space, format_state, sample_of, warn_of_unintended_states
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -258,8 +259,8 @@ class ChainBuilder:
         try:
             return self.calls.as_state(start)
         except (TypeError, ValueError) as error:
-            message = f"{self.model.name}: start = {start!r}: {error}"
-            raise RuleError.at(location_of(self.model.start), message) from None
+            location = None if isinstance(self.model, FunctionModel) else location_of(self.model.start)
+            raise RuleError.at(location, f"{self.model.name}: start = {start!r}: {error}") from None
 
     @property
     def space(self) -> Space:
@@ -413,7 +414,7 @@ class ChainBuilder:
         space = self.declared
         if space is None or not space.has_codes:
             space = Space.of_states(self.model.State, search.states)
-            warn_of_rounded_states(self.model.name, space)
+            warn_of_unintended_states(self.model.name, space)
         rows, codes = search.rows(), space.codes(search.states)
         order = space.sort_order(codes)
         Q = rows.generator(None if order is None else rank_of(order))

@@ -24,7 +24,7 @@ from markov.computing.matrices import from_edges, row_numbers
 from markov.computing.resources import StateLimitError, check_room
 from markov.generators.standins import asks_for_identity
 from markov.models.rules import ChainModel
-from markov.models.spaces import fields_of, format_state
+from markov.models.spaces import fields_of, format_state, refuse_unhashable
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -197,7 +197,7 @@ class Calls:
                 target = tuple(target[name] for name in fields)
             if not isinstance(target, tuple) or len(target) != len(fields):
                 raise ValueError(f"a state has {count_of(len(fields), 'value')} ({', '.join(fields)})")
-        hash(target)
+        refuse_unhashable(target)
         parts = target if isinstance(target, tuple) else (target,)
         if any(map(operator.ne, parts, parts)):
             raise ValueError("NaN equals no state, not even itself")
@@ -454,7 +454,12 @@ class Enumeration:
         """Raise an error if there are more than ``max_states`` states, or their rows would not fit into memory."""
         name, count = self.calls.name, len(self.states)
         if count > self.max_states:
-            raise StateLimitError(name, self.max_states)
+            first = self.states[0] if isinstance(self.states[0], tuple) else (self.states[0],)
+            floats = [value for value in first if isinstance(value, float)]
+            hint = (
+                f"; whether there is an end is searched in whole numbers only, not from {floats[0]!r}" if floats else ""
+            )
+            raise StateLimitError(name, self.max_states, hint)
         if self.done >= self._checked_at + BURST:
             self._checked_at = self.done
             room = BYTES_PER_STATE * count + BYTES_PER_TRANSITION * len(self._rates)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import count_of, format_value
+from hopflow.checks import count_of, format_value, refuse_unordered
 from hopflow.parameters import param, validate_parameters
 from hopflow.units import WithUnit
 from markov.analysis.sampling import Paths
@@ -105,7 +105,8 @@ def _validate_series(times: ArrayLike, states: Sequence[Any]) -> tuple[Vector, l
     """Return ``times`` as an array and ``states`` as a list of equal length; ValueError unless times ascend."""
     moments = np.atleast_1d(times)
     sequence: object = states
-    if not isinstance(sequence, Iterable) or isinstance(sequence, str) or getattr(sequence, "ndim", 1) != 1:
+    refuse_unordered("states", sequence, "states")
+    if not isinstance(sequence, Iterable) or isinstance(sequence, (str, Mapping)) or getattr(sequence, "ndim", 1) != 1:
         raise TypeError(f"states = {format_value(sequence)}: must be a list of states")
     names = list(states)
     if moments.ndim != 1 or not len(moments):

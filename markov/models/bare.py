@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from hopflow.checks import unwrap_scalar
 from hopflow.errors import RuleError
 from hopflow.processes import portable
 from hopflow.results import same
@@ -64,8 +65,9 @@ class FunctionModel(ChainModel):
             raise RuleError(f"space = {space!r}: {msg}")
         if space is not None and not space:
             raise RuleError("space = {}: must have a component at least")
+        start = unwrap_scalar(start)
         if isinstance(start, Mapping):
-            start = named_state("State", tuple(start))(*start.values())
+            start = named_state("State", tuple(start))(*map(unwrap_scalar, start.values()))
         state = type(start) if isinstance(start, tuple) and hasattr(start, "_fields") else None
         if state is None and space is not None:
             state = named_state("State", tuple(space))

@@ -35,7 +35,9 @@ __all__ = [
     "extreme_states",
     "fields_of",
     "format_state",
+    "refuse_unhashable",
     "sample_of",
+    "warn_of_unintended_states",
 ]
 
 
@@ -359,11 +361,27 @@ class Space:
         return itertools.starmap(self.make, parts) if self.states_are_codes else map(self.assemble, parts)
 
 
-def warn_of_rounded_states(owner: str, space: Space) -> None:
-    """Warn of values of discovered states that differ by the rounding of float64 alone, such as 0.3 and 0.1 + 0.2.
+def refuse_unhashable(state: Any) -> None:
+    """Raise TypeError for a state that cannot be hashed, such as a list."""
+    try:
+        hash(state)
+    except TypeError:
+        raise TypeError("must be hashable, as a tuple") from None
 
-    They are different states, among which the probability of one is divided.
+
+def warn_of_unintended_states(owner: str, space: Space) -> None:
+    """Warn of discovered states that are probably none: whole numbers beside others, and values parted by rounding.
+
+    A state 2.0 beside 0 may be the rate of a pair in the wrong order. Values that differ by the rounding of float64
+    alone, such as 0.3 and 0.1 + 0.2, are different states, among which the probability of one is divided.
     """
+    if space.is_single and not isinstance(values := space.components[0].values, range):
+        first = {type(value): value for value in reversed(values)}
+        if int in first and float in first:
+            message = f"the states {first[int]!r} and {first[float]!r} are a whole number and a float"
+            remedy = "rules yield pairs (target, rate), in this order; where both are states, write float(target)"
+            warn_caller(UserWarning(f"{owner}: {message}: {remedy}"), "markov")
+            return
     for component in space.components:
         values: Sequence[Any] = () if isinstance(component.values, range) else component.values
         widths = {len(value) if isinstance(value, tuple) else None for value in values}

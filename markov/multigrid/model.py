@@ -10,7 +10,7 @@ import numpy as np
 from hopflow.checks import count_of
 from hopflow.errors import RuleError, location_of
 from hopflow.fork_safety import cached_property
-from markov.chains import MarkovChain
+from markov.chains import MarkovChain, refuse_truth_value
 from markov.computing.compilation import bound_kernel
 from markov.computing.resources import available, check_room
 from markov.generators.building import build_chain
@@ -463,9 +463,11 @@ class GridChain(MarkovChain):
         """Return the number of a state: its index in ``states``, in pi and in Q; KeyError for another state."""
         space = self.grid_model.space
         try:
-            number = int(space.numbers(space.codes([space.canonical_state(state)]))[0])
+            codes = space.codes([space.canonical_state(state)])
+            number = int(space.numbers(codes)[0])
         except ValueError:
             raise KeyError(state) from None
+        refuse_truth_value(state, space.state(codes[:, 0]))
         index = int(np.searchsorted(self._numbers, number))
         if index == self.size or self._numbers[index] != number:
             raise KeyError(state)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     Bools = NDArray[np.bool_]
 
-__all__ = ["Passage", "Question", "passage_status", "sensitivity_of"]
+__all__ = ["Passage", "Question", "describe_start_in_set", "passage_status", "sensitivity_of"]
 
 USEFUL_RELATIVE_ERROR = 1e-6  # of a mean, up to which the answer counts as converged
 PLOT_TIMES = 200  # times in a plot
@@ -385,10 +385,9 @@ class Passage(TimeResult):
     def _answers(self) -> dict[str, object]:
         """Return the rows of the summary on the set, probability, mean and standard deviation."""
         inside = math.fsum(self.start[self.target])
-        within = f"with probability {inside:.6g}: the time is 0 then, not that of a return"
         return {
             "states": f"{self.chain.size}, {int(self.target.sum())} of them in the set",
-            **({"start in the set": within} if inside > 0.0 else {}),
+            **({"start in the set": describe_start_in_set(inside, "time")} if inside > 0.0 else {}),
             "probability": f"{self.probability:.10g} +- {self.probability_error:.1e}",
             "mean": f"{self.mean:.10g} +- {self.mean_error:.1e}",
             "standard deviation": f"{self.standard_deviation:.6g}",
@@ -407,6 +406,11 @@ class Passage(TimeResult):
             ax.legend(frameon=False)
         ax.set(xlabel="time (s)", ylabel="P(T <= t)", ylim=(0.0, 1.0))
         return ax
+
+
+def describe_start_in_set(inside: float, quantity: str) -> str:
+    """Return text on a start that is in the set already, with a probability; ``quantity`` is what is 0 there."""
+    return f"with probability {inside:.6g}: the {quantity} is 0 then, not that of a return"
 
 
 def passage_status(probability_error: float, mean: float, mean_error: float) -> Status:

@@ -23,9 +23,10 @@ from markov.chains import ROW_SUM_TOLERANCE, InSteps, MarkovChain, StepChain, la
 from markov.computing.matrices import transpose_advice
 from markov.computing.rounding import U, differs_from_one
 from markov.driver import stationary
-from markov.models.spaces import Space, warn_of_rounded_states
+from markov.models.spaces import Space, refuse_unhashable, warn_of_unintended_states
 from markov.proofs.bounded import Bounded
 from markov.selections import distribution, select_states
+from markov.time.passage_results import describe_start_in_set
 from markov.time.passages import passage
 
 if TYPE_CHECKING:
@@ -66,6 +67,12 @@ class Steps:
     variance: Bounded
     _inside: sp.csr_matrix = field(repr=False)
     _start: Vector = field(repr=False)
+
+    def __repr__(self) -> str:
+        inside = max(0.0, 1.0 - float(self._start.sum()))
+        within = describe_start_in_set(inside, "number of steps")
+        note = f", start in the set {within}" if inside > self._start.size * U else ""
+        return f"Steps(probability={self.probability}, mean={self.mean}, variance={self.variance}{note})"
 
     def survival(self, steps: ArrayLike) -> Vector:
         """Return P(N > n) for ascending integers n >= 0, shape (steps,).
@@ -140,6 +147,10 @@ class DiscreteChain(InSteps):
         >>> round(game.passage(to=4, start=2).probability.value, 9)  # 1 / (1 + 1.5^2)
         0.307692308
         """
+        try:
+            refuse_unhashable(start)
+        except TypeError as error:
+            raise ValueError(f"start = {format_value(start)}: {error}") from None
         numbers: dict[Hashable, int] = {start: 0}
         rows: list[int] = []
         columns: list[int] = []
@@ -160,7 +171,7 @@ class DiscreteChain(InSteps):
                     rows.append(numbers[state])
                     columns.append(numbers[target])
                     values.append(p)
-        warn_of_rounded_states("rules", Space.of_states(None, order))
+        warn_of_unintended_states("rules", Space.of_states(None, order))
         shape = len(order), len(order)
         return cls(sp.csr_matrix((values, (rows, columns)), shape=shape), states=order)
 
@@ -258,9 +269,9 @@ def _validate_pair(state: Hashable, pair: Any) -> tuple[Hashable, float]:
         raise ValueError(f"state {state!r}: rules yield {format_value(pair)}: must be pairs (next state, probability)")
     target, value = pair
     try:
-        hash(target)
-    except TypeError:
-        raise ValueError(f"state {state!r}: next state {format_value(target)}: must be hashable, as a tuple") from None
+        refuse_unhashable(target)
+    except TypeError as error:
+        raise ValueError(f"state {state!r}: next state {format_value(target)}: {error}") from None
     if isinstance(value, (bool, np.bool_)):  # of a condition
         return target, float(value)
     return target, one_number(f"state {state!r}: probability of next state {target!r}", value, at_least=0.0)

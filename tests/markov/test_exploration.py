@@ -189,10 +189,35 @@ def test_states_that_differ_by_rounding_are_named(step: float) -> None:
     [Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**20)],
     ["a", 0.5],
     [(0.5, "a"), (0.5, "b")],
-    [10**15, 10**15 + 1, 0.5],
+    [(10**15, 0), (10**15 + 1, 0), (0.5, 0)],
     [math.inf, 0.5],
 ])  # fmt: skip
 @pytest.mark.filterwarnings("error")
 def test_states_of_any_numbers_are_explored_without_a_word(values: list[Any]) -> None:
     after = dict(itertools.pairwise([*values, values[0]]))
     assert explore(lambda s: [(after[s], 1.0)], start=values[0]).chain.size == len(values)
+
+
+def test_a_rate_in_the_place_of_a_target_is_named() -> None:
+    """Pairs (rate, target) are states 0 and 1.5 and a rate of 1, where the state is a plain number."""
+    message = r"the states 0 and 1\.5 are a whole number and a float: rules yield pairs \(target, rate\)"
+    with pytest.warns(UserWarning, match=message):
+        explore(lambda n: [(1.5, 1 - n)] if n in (0, 1) else [], start=0)
+    with pytest.warns(UserWarning, match="the states 0 and 1.0 are a whole number and a float"):
+        DiscreteChain.of_rules(lambda _: [(1.0, 1)], start=0)
+
+
+def test_numbers_of_numpy_are_starts_like_those_of_python() -> None:
+    """Their infinitely many states are proved as from 0, and not searched for up to the limit; of 0.0 that is named."""
+
+    def queue(n: Any) -> Any:
+        yield n + 1, 1.0
+        if n:
+            yield n - 1, 2.0
+
+    for start in (np.int64(0), np.array(0)):
+        assert stationary(explore(queue, start=start)).probability(1) == pytest.approx(0.25, abs=1e-9)
+    named = explore(lambda s: ((s._replace(n=n), r) for n, r in queue(s.n)), start={"n": np.int64(0)})
+    assert stationary(named).probability((1,)) == pytest.approx(0.25, abs=1e-9)
+    with pytest.raises(MemoryError, match=r"searched in whole numbers only, not from 0\.0"):
+        explore(queue, start=0.0, most=3000)

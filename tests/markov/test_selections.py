@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov import MM1K, MarkovChain, PauseTandem, explore, passage
+from markov import MM1K, MarkovChain, PauseTandem, explore, passage, stationary
 from tests.markov.conftest import Machine, Mode
 from tests.surface import for_each
 
@@ -114,3 +114,11 @@ def test_a_measure_that_is_no_set_of_states_is_refused_by_name() -> None:
         with pytest.raises(ValueError, match=f"^to = '{name}': must be one of 'pause_fraction'$"):
             selected(tandem, name)
     assert selected(tandem, "pause_fraction").any()
+
+
+def test_truth_values_are_states_where_a_chain_has_them() -> None:
+    rates = [[-1.0, 1.0], [3.0, -3.0]]
+    assert stationary(MarkovChain(rates, states=[False, True])).probability(True) == pytest.approx(0.25)
+    switch = explore(lambda on: [(not on, 3.0 if on else 1.0)], start=False)
+    assert stationary(switch).probability(True) == pytest.approx(0.25)
+    assert passage(switch, to=True).mean == pytest.approx(1.0)

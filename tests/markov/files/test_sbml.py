@@ -639,7 +639,7 @@ def test_an_initial_assignment_is_whole_but_for_rounding(read):
     text = network(SPECIES.format("X", 0), DEATH, MU, assigned + "</listOfInitialAssignments>")
     product = times(apply("divide", "<cn>1</cn>", "<cn>0.04</cn>"), "<cn>0.9999999999999999</cn>")
     assert read(text.format(product)).chain.size == 26
-    with pytest.raises(FileError, match="initial value of 'X': 3.5: must be a whole number"):
+    with pytest.raises(FileError, match=r"initial value of 'X': 3\.5: must be a whole number"):
         read(text.format(apply("divide", "<cn>7</cn>", TWO)))
 
 

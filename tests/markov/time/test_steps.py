@@ -273,3 +273,12 @@ def test_starts_within_the_tolerance_are_distributions():
     assert abs(found.probability - 1.0) <= found.probability_error
     later = transient(chain, [0.0, 3.0], start=np.array([0.5 + 9e-13, 0.5, 0.0]))
     assert np.abs(later.pi.sum(axis=1) - 1.0).max() <= later.error_bound.max()
+
+
+def test_a_start_in_the_set_is_named():
+    """Without a step the set is there: tables of mean recurrence times have another number on their diagonals."""
+    chain = DiscreteChain([[0.0, 1.0], [0.5, 0.5]])
+    inside = "start in the set with probability {}: the number of steps is 0 then, not that of a return)"
+    assert repr(chain.passage(to=0, start=0)).endswith(inside.format(1))
+    assert repr(chain.passage(to=0, start=np.array([0.25, 0.75]))).endswith(inside.format(0.25))
+    assert "start" not in repr(chain.passage(to=0, start=1))
