@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import runpy
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from errno import ENOENT
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -20,7 +20,13 @@ __all__ = ["Registry", "object_of_file"]
 T = TypeVar("T")
 
 
-def object_of_file(path: Path, variable: str, base: type[T], others: tuple[type[Any], ...] = ()) -> Any:
+def object_of_file(
+    path: Path,
+    variable: str,
+    base: type[T],
+    others: tuple[type[Any], ...] = (),
+    convert: Callable[[Any], Any] | None = None,
+) -> Any:
     """Return the object that a user's Python file defines.
 
     In this order: the value of the variable, an instance of the single subclass of ``base`` in the file, or the single
@@ -36,6 +42,8 @@ def object_of_file(path: Path, variable: str, base: type[T], others: tuple[type[
         Class of the object; its subclass is instantiated without arguments.
     others
         Further classes of objects.
+    convert
+        Function that returns one of them for another value of the variable; its errors name the allowed values.
 
     Raises
     ------
@@ -50,6 +58,11 @@ def object_of_file(path: Path, variable: str, base: type[T], others: tuple[type[
     if variable in names:
         if isinstance(names[variable], (base, *others)):
             return names[variable]
+        if convert is not None:
+            try:
+                return convert(names[variable])
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"path = {str(path)!r}: {error}") from None
         kind = type(names[variable]).__name__
         raise ValueError(f"path = {str(path)!r}: {variable} is a {kind}, must be a {base.__name__}")
     classes = [

@@ -572,6 +572,7 @@ def _print_exact_means(answer: Stationary, functions: Mapping[str, Any], json: b
 def file_model(path: Path, constants: dict[str, Any]) -> FileModel:
     """Return the model of a PRISM, JANI, SBML, .umb or .tra file; ValueError for other suffixes."""
     from markov.files import read_explicit, read_jani, read_prism, read_sbml
+    from markov.files.explicit import advice_for_ending
 
     if path.suffix in LISTED:
         if constants:
@@ -583,8 +584,7 @@ def file_model(path: Path, constants: dict[str, Any]) -> FileModel:
     if path.suffix in SBML:
         return read_sbml(path, constants=constants)
     if path.suffix not in PRISM:
-        hint = "; DRN files of Storm are not read: export .umb instead" if path.suffix == ".drn" else ""
-        raise ValueError(f"path = {str(path)!r}: must end in {', '.join(SUFFIXES)}{hint}")
+        raise ValueError(f"path = {str(path)!r}: must end in {', '.join(SUFFIXES)}{advice_for_ending(path)}")
     return read_prism(path, constants=constants)
 
 
@@ -620,9 +620,13 @@ def constant_values(texts: Sequence[str] | None) -> dict[str, Any]:
 
 
 def python_model(path: Path) -> Any:
-    """Return the `ChainModel`, `MarkovChain` or result of `explore` that a user's Python file defines."""
+    """Return the `ChainModel`, `MarkovChain` or result of `explore` that a user's Python file defines.
+
+    Of a variable `model` that is a generator matrix or the model of a file, it is the chain.
+    """
     from markov.chains import MarkovChain
     from markov.exploration import Reachable
     from markov.models.rules import ChainModel
+    from markov.selections import as_chain
 
-    return object_of_file(path, "model", ChainModel, (MarkovChain, Reachable))
+    return object_of_file(path, "model", ChainModel, (MarkovChain, Reachable), as_chain)

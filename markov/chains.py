@@ -486,9 +486,7 @@ def advice_for(thing: object) -> str:
     if not isinstance(thing, InSteps):
         return ""
     methods = "a chain in discrete time has methods of its own: stationary(), passage() and after()"
-    return (
-        f"; {methods}. MarkovChain(chain.P - I, states=chain.states), I the identity, steps once per second on average"
-    )
+    return f"; {methods}. MarkovChain(chain.P - I) of the same states, I the identity, steps once per second on average"
 
 
 def _validate_generator(Q: Any) -> sp.csr_matrix:

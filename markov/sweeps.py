@@ -10,7 +10,9 @@ from hopflow.sweeps.grid import Row
 from hopflow.sweeps.planning import row_of, sweep
 from hopflow.units import quantities_of
 from markov.chains import MarkovChain
+from markov.computing.resources import InfiniteStatesError
 from markov.driver import stationary
+from markov.exploration import InfiniteChain
 from markov.models.bare import NO_MEASURES, has_no_measures
 from markov.models.rules import ChainModel
 from markov.sensitivities.model_parameters import parameters_of
@@ -55,8 +57,11 @@ def rows(things: Sequence[Any], settings: object, options: Mapping[str, Any]) ->
     chain: MarkovChain | None = None
     for thing in things:
         model = _model(thing)
-        chain = thing.chain if _is_of_file(model) else MarkovChain(model, like=chain)
-        answer = stationary(chain, options["method"])
+        try:
+            chain = thing.chain if _is_of_file(model) else MarkovChain(model, like=chain)
+        except InfiniteStatesError:
+            chain = None
+        answer = stationary(thing if chain is None else chain, options["method"])
         for name in {"residual", "error_bound"}.intersection(answer.measures):
             raise ValueError(f"measure {name!r}: the sweep has a variable of this name; give the measure another name")
         measures = answer.measures.assign(
@@ -73,6 +78,8 @@ def _is_of_file(model: ChainModel) -> bool:
 
 def _model(thing: Any) -> ChainModel:
     """Return the model of ``thing``, a chain or a model; ValueError if the chain has none."""
+    if isinstance(thing, (ChainModel, InfiniteChain)):  # which may have no `chain`
+        return thing if isinstance(thing, ChainModel) else thing.model
     chain = getattr(thing, "chain", thing)
     model = chain.model if isinstance(chain, MarkovChain) else thing
     if not isinstance(model, ChainModel):

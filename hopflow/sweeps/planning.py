@@ -349,7 +349,7 @@ def _check_size(columns: Mapping[str, Sequence[Any]]) -> None:
 
 
 def _is_rules(thing: Any) -> bool:
-    is_list = isinstance(thing, (list, tuple)) and len(thing) > 0 and not hasattr(thing, "_fields")
+    is_list = isinstance(thing, (list, tuple)) and not hasattr(thing, "_fields") and len(thing) > 0
     return is_list and all(_kind_of(rule) == "responsefn.sweeps" for rule in thing)
 
 

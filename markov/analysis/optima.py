@@ -23,7 +23,7 @@ from hopflow.sweeps.grid import axis
 from markov.driver import stationary
 from markov.models.measures import MEASURE
 from markov.models.rules import scope_of_bound
-from markov.selections import as_chain
+from markov.selections import as_any_chain
 from markov.sensitivities.model_parameters import parameters_of
 from markov.sensitivities.results import NoDerivativeError
 
@@ -230,7 +230,7 @@ def best(
         direction = "maximize" if minimize is None else "minimize"
         raise ValueError(f"{direction} = {of!r}: the name of a measure is expected")  # noqa: TRY004
     limits = _limits(subject_to)
-    base: Any = model if hasattr(model, "replace") and hasattr(model, "params") else as_chain(model).model
+    base: Any = model if hasattr(model, "replace") and hasattr(model, "params") else as_any_chain(model).model
     if base is None:
         raise ValueError(f"model = {model!r}: a generator has no parameters; give rules")
     if (among is None) == (between is None):

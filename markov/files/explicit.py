@@ -131,6 +131,15 @@ class ExplicitModel(ByValue):
         return f"ExplicitModel: {count_of(self.chain.size, 'state')}, labels {', '.join(self.labels) or 'none'}"
 
 
+def advice_for_ending(path: Path) -> str:
+    """Return what to do with a file of another kind, by the ending of its name, for messages."""
+    if path.suffix == ".drn":
+        return "; DRN files of Storm are not read: export .umb instead"
+    if path.suffix in (".csv", ".npy", ".npz", ".mat"):
+        return "; a matrix is a chain in Python, MarkovChain(Q), DiscreteChain(P), with names of the states"
+    return ""
+
+
 def read_explicit(path: str | Path) -> ExplicitModel:
     """Return the chain of a ``.tra`` file and its ``.sta``, ``.lab``, ``.srew`` and ``.trew``, of ``.umb`` or ``.mtx``.
 
@@ -185,10 +194,7 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     if path.suffix == ".umb":
         return ExplicitModel(*read_umb(path))
     if path.suffix != ".tra":
-        message = f"the path must end in {', '.join(SUFFIXES)}"
-        if path.suffix == ".drn":
-            message += "; DRN files of Storm are not read: export .umb instead"
-        raise FileError((path.name, None), message)
+        raise FileError((path.name, None), f"the path must end in {', '.join(SUFFIXES)}{advice_for_ending(path)}")
     structures = _reward_files(path)
     rates, started, of_storm = _read_transitions(path)
     n = rates.total.shape[0]

@@ -707,7 +707,7 @@ class FileModel:
 
     def __repr__(self) -> str:
         constants = ", ".join(f"{name}={value}" for name, value in self.instance.constants.items())
-        return f"FileModel({self.name!r}, {constants})"
+        return f"FileModel({self.name!r}{', ' if constants else ''}{constants})"
 
 
 def _unpickle(

@@ -257,7 +257,8 @@ def _open_archive(path: Path) -> Archive:
         with tarfile.open(path, "r:*") as tar:
             _read_members(archive, tar)
     except UNREADABLE as error:
-        raise FileError((path.name, None), f"no archive of UMB: {error}") from None
+        reason = str(error).partition("\n")[0].rstrip(": ")  # a line for each method of compression follows
+        raise FileError((path.name, None), f"no archive of UMB: {reason}") from None
     return archive
 
 

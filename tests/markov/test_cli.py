@@ -400,6 +400,38 @@ def test_the_snippet_of_the_readme_is_a_chain_to_solve(tmp_path) -> None:
     assert "method" in whole.output
 
 
+@pytest.mark.parametrize(
+    ("lines", "output"),
+    [
+        ("model = [[-1.0, 1.0], [2.0, -2.0]]", "state 0  0.666667"),
+        ("import numpy as np\nmodel = np.array([[-1.0, 1.0], [2.0, -2.0]])", "state 0  0.666667"),
+        ("from markov import DiscreteChain\nmodel = DiscreteChain([[1.0]])", "a chain in discrete time has methods"),
+        ("from markov import MM1K\nmodel = MM1K", r"give a model, MM1K\(\)"),
+        ("model = 'queue.prism'", "must be a model by rules, .*; read_prism, "),
+    ],
+)
+def test_the_variable_model_of_a_python_file_is_any_chain(tmp_path: Path, lines: str, output: str) -> None:
+    """Errors say what a chain is; they named a ChainModel alone, also where a MarkovChain was accepted."""
+    file = tmp_path / "my_chain.py"
+    file.write_text(lines + "\n", encoding="utf-8")
+    if "state" in output and "discrete" not in output:
+        assert output in call(file)
+        return
+    with pytest.raises(ValueError, match=output):
+        call(file)
+
+
+def test_parameters_of_a_queue_without_end(tmp_path: Path) -> None:
+    """Changed parameters of a chain that explore found infinite, in the shell and in sweeps."""
+    file = tmp_path / "queue.py"
+    file.write_text(
+        "from markov import explore\n\ndef rules(n, q):\n    yield n + 1, q.a\n    if n:\n        yield n - 1, q.b\n\n"
+        "model = explore(rules, start=0, params={'a': 1.0, 'b': 2.0}, labels=lambda n: {'empty': n == 0})\n",
+        encoding="utf-8",
+    )
+    assert "empty              0.25" in call(file, "--const", "a=1.5")
+
+
 def check_it(*arguments: object) -> tuple[int, str]:
     done = invoke(["check", *map(str, arguments)], catch_exceptions=False)
     return done.exit_code, done.output

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hopflow import NotSolvedError
-from markov import PauseTandem, Power, SparseLU, passage, read_prism, stationary, sweep
+from markov import PauseTandem, Power, SparseLU, best, explore, passage, read_prism, stationary, sweep
 from tests.dask_clusters import dask_client
 
 
@@ -27,8 +27,22 @@ def test_sweep():
             np.testing.assert_array_equal(point.mean_queue, answer["mean_queue"])
     assert data.throughput.attrs["units"] == "packets/s"
     assert data.attrs["model"] == "PauseTandem()"
-    best = data.throughput.idxmax("high_threshold")
-    assert best.dims == ("rtt",)
+    highest = data.throughput.idxmax("high_threshold")
+    assert highest.dims == ("rtt",)
+
+
+def test_sweep_of_a_chain_without_end():
+    """Measures of a queue that explore found infinite: they were refused, as lists of its states are."""
+
+    def queue(n, q):
+        yield n + 1, q.a
+        if n:
+            yield n - 1, q.b
+
+    chain = explore(queue, start=0, params={"a": 1.0, "b": 2.0}, labels=lambda n: {"empty": n == 0})
+    found = sweep(chain, a=[1.0, 1.5], b=[2.0, 3.0])
+    assert np.abs(found["empty"].values - [[1 / 2, 2 / 3], [1 / 4, 1 / 2]]).max() <= found["error_bound"].max() + 1e-15
+    assert best(chain, "a", among=[1.0, 1.5], minimize="empty").value == 1.5
 
 
 def test_sweep_of_the_constants_of_a_file(tmp_path):
