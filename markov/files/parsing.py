@@ -86,6 +86,16 @@ _WORDS = re.compile(
 )
 
 
+FOREIGN_WORDS = {
+    "and": "&", "or": "|", "not": "!", "xor": "!=", "in": "x=1 | x=2", "mod": "mod(x, y)", "==": "=", "**": "^",
+}  # fmt: skip
+"""What the language writes for words of other languages, by the word, which is a name or two signs here."""
+FOREIGN_SIGNS = {
+    "%": "mod(x, y)", "≤": "<=", "≥": ">=", "≠": "!=", "∧": "&", "∨": "|", "¬": "!", "“": "\"", "”": "\"",
+}  # fmt: skip
+"""What the language writes for signs that it does not have."""
+
+
 class Token(NamedTuple):
     """A token: its kind (number, name, text, sign or end), its line, and the offset of its first character."""
 
@@ -147,7 +157,9 @@ def tokenize(text: str, file: str) -> list[Token]:
     while offset < len(text):
         match = _WORDS.match(text, offset)
         if match is None:
-            raise FileError((file, line), f"{text[offset]!r} begins no word of the language")
+            sign = text[offset]
+            hint = f": write {FOREIGN_SIGNS[sign]}" if sign in FOREIGN_SIGNS else ""
+            raise FileError((file, line), f"{sign!r} begins no word of the language{hint}")
         kind = match.lastgroup or ""
         if kind == "line":
             line += 1
@@ -217,8 +229,14 @@ class Cursor:
         return self.take()
 
     def error(self, reason: str) -> FileError:
-        """Return a FileError at the line of the next token."""
-        return FileError(self.location, reason)
+        """Return a FileError at the line of the next token; it names a word of another language there or before."""
+        before, token = self.tokens[max(self.index - 1, 0)], self.token
+        words = [word.text for word in (token, before) if word.kind == "name"]
+        if token.kind == before.kind == "sign" and before.start + len(before.text) == token.start:
+            words.append(before.text + token.text)
+        word = next((word for word in words if word in FOREIGN_WORDS), None)
+        hint = "" if word is None else f"; for {word!r} the language has {FOREIGN_WORDS[word]}"
+        return FileError(self.location, f"{reason}{hint}")
 
 
 # ----------------------------------------------------------------------------------------- expressions

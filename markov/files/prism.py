@@ -74,6 +74,11 @@ GRAMMAR = (
     ),
     Construct(
         "model",
+        "Markovian commands of Storm, which are like others",
+        "module C z : [0..1]; <> z = 0 -> 2 : (z' = 1); <a> true -> (z' = 0); endmodule",
+    ),
+    Construct(
+        "model",
         "Intervals of rates or probabilities",
         "module C z : [0..1]; [] true -> [0.1, 0.2] : (z' = 1); endmodule",
         "intervals of rates or probabilities are not read",
@@ -381,7 +386,7 @@ class _Parser(ExpressionParser):
         while not cursor.accept("endmodule"):
             if cursor.peek().text != ":":  # a word before : is the name of a variable
                 self._check_refused()
-            if cursor.at("["):
+            if cursor.at("[", "<"):
                 commands.append(self._read_command())
             else:
                 self._read_variable()
@@ -436,11 +441,12 @@ class _Parser(ExpressionParser):
         return Module(name.text, original.commands, name.line, renamed)
 
     def _read_command(self) -> Command:
-        """Read ``[action] guard -> updates;`` and return the command."""
+        """Read ``[action] guard -> updates;``, or with ``<action>`` as in Storm, and return the command."""
         cursor = self.cursor
-        line = cursor.expect("[").line
-        action = "" if cursor.at("]") else cursor.expect_kind("name", "an action").text
-        cursor.expect("]")
+        bracket = cursor.expect("[", "<")
+        line, end = bracket.line, "]" if bracket.text == "[" else ">"
+        action = "" if cursor.at(end) else cursor.expect_kind("name", "an action").text
+        cursor.expect(end)
         guard = self.expression()
         cursor.expect("->")
         branch_lines = [cursor.token.line]

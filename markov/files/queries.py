@@ -225,6 +225,8 @@ PROPERTY_GRAMMAR = (
     Construct("property", "Path operators in sets of states", "P=? [ F<=3 (x=1 & F<=3 y=1) ]", BEYOND_CSL),
     Construct("property", "`Pmin`, `Pmax`, `Rmin`, `Rmax`", "Pmax=? [ F x=1 ]", "is not of Markov chains"),
     Construct("property", "`A` and `E` of CTL", "E [ F x=1 ]", "is not of Markov chains"),
+    Construct("property", "Expected values as Storm writes them", 'R[exp]{"r"}=? [ F x=1 ]'),
+    Construct("property", "Variances", 'R[var]{"r"}=? [ F x=1 ]', "an expected value is R or R[exp]"),
     Construct("property", "Several objectives", "multi(P>0.1 [ F x=1 ])", "several objectives (multi) are not read"),
     Construct("property", "Coalitions of players", "<<p>> P=? [ F x=1 ]", "coalitions of players are not read"),
     Construct(
@@ -249,7 +251,12 @@ def parse_property(text: str, name: str = "property") -> Any:
     parser.cursor.accept(";")
     if parser.cursor.token.kind != "end":
         parser.check_no_call()
-        raise parser.cursor.error(f"{parser.cursor.token.text!r} after the end of the property")
+        hint = ""
+        if parser.cursor.tokens[0].text == "const":
+            hint = ": constants of properties go into a file of properties, or are those of the model"
+        elif parser.cursor.at(":"):
+            hint = f': the name of a property is in quotes, "{parser.cursor.tokens[0].text}":'
+        raise parser.cursor.error(f"{parser.cursor.token.text!r} after the end of the property{hint}")
     return query
 
 
@@ -366,6 +373,8 @@ class _Parser(ExpressionParser):
             return self._read_operator()
         if cursor.at("P", "S", "R") and after in ("=", "<", "<=", ">", ">=", "{", "min", "max"):
             return self._read_operator()
+        if cursor.at("R") and after == "[":
+            return self._read_operator()
         if cursor.at("Pmin", "Pmax", "Rmin", "Rmax", "E", "A") and after in ("=", "["):
             raise cursor.error(f"{cursor.token.text!r} is not of Markov chains: P, S or R is expected")
         if cursor.at("filter") and after == "(":
@@ -402,6 +411,10 @@ class _Parser(ExpressionParser):
         token = cursor.take()
         kind = {"LRA": "S", "T": "R"}.get(token.text, token.text)
         reward: Any = Accumulated(Literal(1, token.line)) if token.text == "T" else None
+        if token.text == "R" and cursor.accept("["):
+            if not cursor.accept("exp"):
+                raise cursor.error(f"R[{cursor.token.text}]: not read, an expected value is R or R[exp]")
+            cursor.expect("]")
         if token.text == "R" and cursor.accept("{"):
             reward_token = cursor.take()
             reward = reward_token.text[1:-1] if reward_token.kind == "text" else self._reward_number(reward_token.text)

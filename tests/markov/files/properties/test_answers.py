@@ -335,11 +335,35 @@ def test_infinite_values_of_both_signs_have_no_sum_and_no_difference(tmp_path: P
         model.property("filter(state, R=? [ C ] - R=? [ C ], x=1)")
 
 
-def test_markovian_commands_of_storm_are_refused(tmp_path: Path) -> None:
-    """Its ctmc/simple2.sm has `<>`, which is not of the language of PRISM."""
-    (tmp_path / "m.sm").write_text(chain_of({(0, 1): "4"}).replace("[] x=0", "<> x=0"))
-    with pytest.raises(FileError, match=r"m\.sm, line 4: '<'"):
-        _ = read_prism(tmp_path / "m.sm").chain
+def test_markovian_commands_of_storm_are_read(tmp_path: Path) -> None:
+    """Its ctmc/simple2.sm has `<>`, which in a Markov chain is `[]`: 7 / 8 from state 0, and 2 in state 2."""
+    (tmp_path / "m.sm").write_text(
+        "ctmc module m s : [0..4]; <> s=0 -> 4 : (s'=1) + 4 : (s'=2); <> s=1 -> 0.3 : (s'=2) + 0.7 : (s'=1);\n"
+        "<> s=2 -> 0.5 : (s'=2) + 0.5 : (s'=3); <a> s=3 -> 1 : (s'=4); [] s=4 -> 1 : (s'=3); endmodule\n"
+        'rewards "r" s=0 : 7; [] s=2 : 1; endrewards'
+    )
+    assert read_prism(tmp_path / "m.sm").property('R[exp]{"r"}=? [ C ]').value == pytest.approx(23 / 8, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        ("S=? [ x==1 ]", "'=' where an expression is expected; for '==' the language has ="),
+        ("P=? [ F<=1 x=1 or x=0 ]", "for 'or' the language has |"),
+        ("P=? [ F<=1 not x=1 ]", "for 'not' the language has !"),
+        ("S=? [ x%2=0 ]", "'%' begins no word of the language: write mod(x, y)"),
+        ("P=? [ F≤1 x=1 ]", "'≤' begins no word of the language: write <="),
+        ("S=? [ x**2=1 ]", "for '**' the language has ^"),
+        ("up: S=? [ x=1 ]", "':' after the end of the property: the name of a property is in quotes, \"up\":"),
+        ("const int n; S=? [ x=n ]", "constants of properties go into a file of properties"),
+        ('R[var]{"r"}=? [ S ]', "R[var]: not read, an expected value is R or R[exp]"),
+    ],
+)
+def test_words_of_other_languages_are_named(tmp_path: Path, question: str, message: str) -> None:
+    (tmp_path / "m.sm").write_text(chain_of({(0, 1): "4", (1, 0): "1"}))
+    with pytest.raises(FileError) as refusal:
+        read_prism(tmp_path / "m.sm").property(question)
+    assert message in str(refusal.value)
 
 
 # Far times: long-run values within the bound, or a refusal with the time.
