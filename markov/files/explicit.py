@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from hopflow.callers import warn_caller
 from hopflow.checks import count_of, file_path, instance, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.parameters import param, validate_parameters
@@ -788,4 +789,8 @@ def from_networkx(graph: Any, *, rate: str = param("rate")) -> MarkovChain:
         if value < 0.0 and not abs(value + exits[node]) <= ROW_SUM_TOLERANCE * exits[node]:
             where = f"graph: the edge {nodes[node]!r} to itself: {rate} = {value:g}"
             raise ValueError(f"{where}: must be >= 0, or {-exits[node]:g} as on the diagonal of a generator")
+    total, edges = (sp.csr_matrix((x, (rows, columns)), shape=(n, n)) for x in (matrix[2], np.ones(len(rows))))
+    if _are_like_probabilities(total, edges):
+        remedy = "if they are, edges of rate -1 from nodes to themselves say so; a chain in steps is a DiscreteChain"
+        warn_caller(UserWarning(f"graph: {LIKE_PROBABILITIES}: {remedy}"), "markov")
     return MarkovChain(sp.csr_matrix(rates - sp.diags(exits)), states=nodes)

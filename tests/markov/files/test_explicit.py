@@ -240,6 +240,19 @@ def test_an_edge_to_itself_changes_nothing(loop: float) -> None:
     assert from_networkx(graph).Q.toarray().tolist() == [[-2.0, 2.0], [0.0, 0.0]]
 
 
+def test_edges_like_probabilities_are_taken_for_rates_with_a_word() -> None:
+    """As in files; a loop with the negative sum of a node's rates says that they are rates."""
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from([("sun", "sun", 0.9), ("sun", "rain", 0.1), ("rain", "sun", 1.0)], weight="p")
+    with pytest.warns(UserWarning, match="graph: the numbers from each state sum to 1, as probabilities do, and are"):
+        found = from_networkx(graph, rate="p")
+    assert found.exit_rates.tolist() == [0.1, 1.0]
+    graph.add_edge("sun", "sun", p=-0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        from_networkx(graph, rate="p")
+
+
 def files(folder: Path, **texts: str) -> Path:
     """Write files of one name by their endings; return that of the transitions, or the only one."""
     for ending, text in texts.items():
