@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from hopflow.callers import warn_caller
 from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
 from markov.computing.matrices import leads_to, off_diagonal, stop_outside
@@ -539,6 +540,10 @@ class Operators:
         if path.kind == "S":
             return self.checker.long_run(total)
         if path.kind == "I":
+            if not np.array_equal(states, total):
+                message = "rewards of transitions do not count in R [ I=t ], as in PRISM"
+                remedy = "for the mean per second at t, give each state its rate times the reward"
+                warn_caller(UserWarning(f"{self.scope.file}: {message}: {remedy}"), "markov")
             return self.checker.reward_at(states, low)
         if path.kind == "C" and math.isinf(high):
             estimate = self.checker.total_reward(total)

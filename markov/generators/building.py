@@ -150,8 +150,9 @@ def generator(
            [  0.,  10., -10.]])
     """
     if not isinstance(model, ChainModel):
-        matrix = "a matrix is one already, of other chains it is MarkovChain(model).Q"
-        raise RuleError(f"model = {model!r}: a ChainModel is expected; {matrix}")
+        raise RuleError(
+            f"model = {model!r}: a ChainModel is expected; a matrix is one already, others have MarkovChain(model).Q"
+        )
     return build_chain(model, reachable=reachable, by=None if compiled else "python").Q
 
 

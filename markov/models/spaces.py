@@ -375,8 +375,8 @@ def warn_of_unintended_states(owner: str, space: Space) -> None:
     A state 2.0 beside 0 may be the rate of a pair in the wrong order. Values that differ by the rounding of float64
     alone, such as 0.3 and 0.1 + 0.2, are different states, among which the probability of one is divided.
     """
-    if space.is_single and not isinstance(values := space.components[0].values, range):
-        first = {type(value): value for value in reversed(values)}
+    if space.is_single and not isinstance(listed := space.components[0].values, range):
+        first = {type(value): value for value in reversed(listed)}
         if int in first and float in first:
             message = f"the states {first[int]!r} and {first[float]!r} are a whole number and a float"
             remedy = "rules yield pairs (target, rate), in this order; where both are states, write float(target)"
