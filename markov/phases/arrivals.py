@@ -35,6 +35,7 @@ from markov.phases.phase_types import (
     ROW_SUM_TOLERANCE,
     AbsorptionTime,
     PhaseType,
+    phase_type,
     rates_between,
 )
 from markov.phases.sample_fits import Moment, record_series_fit, warn_of_difference
@@ -138,6 +139,7 @@ class MAP(ByValue):
     @classmethod
     def renewal(cls, interval: PhaseType) -> MAP:
         """Return the process whose intervals are independent with the phase-type distribution ``interval``."""
+        interval = phase_type("interval", interval)
         return cls(interval.T, np.outer(interval.exits, interval.alpha)).with_fits(interval.fits)
 
     def with_fits(self, fits: Iterable[SampleFit]) -> MAP:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import functools
 import math
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import check_sum_of_one, count_of, number, random_generator
+from hopflow.checks import check_sum_of_one, count_of, format_value, number, random_generator
 from hopflow.deprecations import accept_old_names
 from hopflow.fork_safety import cached_property
 from hopflow.labels import aligned, labels_of, square
@@ -27,7 +28,7 @@ from markov.computing.matrices import leads_to
 from markov.time.squaring import Evolution
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["FOR_FEW_VALUES", "MOMENTS_FIX_NO_LOSS", "PhaseType", "rates_between"]
+__all__ = ["FOR_FEW_VALUES", "MOMENTS_FIX_NO_LOSS", "PhaseType", "phase_type", "rates_between"]
 
 FOR_FEW_VALUES = "For a service of few values or of fixed length DiscreteChain.of_rules is exact"
 MOMENTS_FIX_NO_LOSS = f"moments do not fix a loss, least of all one below 1e-3. {FOR_FEW_VALUES}"
@@ -181,6 +182,9 @@ class PhaseType(ByValue):
     ) -> PhaseType:
         """Return the mixture of the distributions ``parts`` with these probabilities."""
         weights = np.asarray(probabilities)
+        if isinstance(parts, PhaseType) or not isinstance(parts, Iterable):
+            raise TypeError(f"parts = {format_value(parts)}: must be a list of PhaseType")
+        parts = [phase_type(f"parts[{k}]", part) for k, part in enumerate(parts)]
         if weights.shape != (len(parts),) or not len(parts):
             raise ValueError(f"probabilities has shape {weights.shape}: one for each part is expected")
         check_sum_of_one("probabilities sum", weights.sum(), ROW_SUM_TOLERANCE)
@@ -308,6 +312,7 @@ class PhaseType(ByValue):
 
     def minimum(self, other: PhaseType) -> PhaseType:
         """Return the distribution of the minimum of independent times of these two distributions."""
+        other = phase_type("other", other)
         T: Any = np.kron(self.T, np.eye(other.order)) + np.kron(np.eye(self.order), other.T)
         alpha: Any = np.kron(self.alpha, other.alpha)
         exits = np.add.outer(self.exits, other.exits).ravel()
@@ -321,6 +326,23 @@ class PhaseType(ByValue):
     def __repr__(self) -> str:
         origin = f", fitted to {' and '.join(str(fit.sample_size) for fit in self.fits)} times" if self.fits else ""
         return f"PhaseType: {count_of(self.order, 'phase')}, mean {self.mean:.6g} s, scv {self.scv:.6g}{origin}"
+
+
+def phase_type(name: str, value: Any, allowed: str = "a PhaseType") -> PhaseType:
+    """Return ``value`` after checking that it is a `PhaseType`.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, the value and what is ``allowed``; of a fit also its attribute that is a distribution.
+    """
+    if isinstance(value, PhaseType):
+        return value
+    found = next((key for key in ("distribution", "process") if hasattr(value, key)), None)
+    hint = "; PhaseType.exponential(rate) has one phase" if isinstance(value, (int, float)) else ""
+    if found is not None:
+        hint = f"; that of a fit is its attribute {found}"
+    raise ValueError(f"{name} = {format_value(value)}: must be {allowed}{hint}")
 
 
 class DistributionValues(NamedTuple):

@@ -16,7 +16,7 @@ from markov.models.functions import Mean, elementwise
 from markov.models.rules import ChainModel
 from markov.models.spaces import NO_END
 from markov.phases.arrivals import MAP
-from markov.phases.phase_types import FOR_FEW_VALUES, MOMENTS_FIX_NO_LOSS, ROW_SUM_TOLERANCE, PhaseType
+from markov.phases.phase_types import FOR_FEW_VALUES, MOMENTS_FIX_NO_LOSS, ROW_SUM_TOLERANCE, PhaseType, phase_type
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -94,10 +94,9 @@ class PhaseQueue(ChainModel):
     def check(self) -> None:
         """Raise ValueError for a parameter of the wrong type or out of range."""
         p = self.params
-        if not isinstance(p.arrivals, (MAP, PhaseType)):
-            raise ValueError(f"arrivals = {p.arrivals!r}: must be a MAP or a PhaseType")  # noqa: TRY004
-        if not isinstance(p.service, PhaseType):
-            raise ValueError(f"service = {p.service!r}: must be a PhaseType")  # noqa: TRY004
+        if not isinstance(p.arrivals, MAP):
+            phase_type("arrivals", p.arrivals, "a MAP or a PhaseType")
+        phase_type("service", p.service)
 
     def unproved_inputs(self, measures: Mapping[str, Any]) -> tuple[str, ...]:
         """Return notes for answers about inputs fitted to samples: arrivals, service and the limits of such fits."""
@@ -262,8 +261,7 @@ class SemiMarkov(ChainModel):
         if not isinstance(p.sojourns, (tuple, list)) or len(p.sojourns) != len(P):
             raise ValueError(f"sojourns: {len(P)} distributions are expected, one for each state")
         for k, sojourn in enumerate(p.sojourns):
-            if not isinstance(sojourn, PhaseType):
-                raise ValueError(f"sojourns[{k}] = {sojourn!r}: must be a PhaseType")  # noqa: TRY004
+            phase_type(f"sojourns[{k}]", sojourn)
         integer("first", p.first, 0, len(P) - 1)
 
     def unproved_inputs(self, measures: Mapping[str, Any]) -> tuple[str, ...]:
