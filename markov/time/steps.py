@@ -225,9 +225,9 @@ class DiscreteChain(InSteps):
         Notes
         -----
         Distributions are divided by their sums, which rounding errors change most. In total variation these errors are
-        at most 2 (m + 2) n 2^-53 after n steps, with at most m transitions into a state. From 10,000 steps on, the matrix of a chain of at most 500 states is squared
-        instead of multiplied step by step, and m is the number of states: its squares are off by twice what they
-        are the squares of, and m 2^-53.
+        at most 2 (m + 2) n 2^-53 after n steps, with at most m transitions into a state. From 10,000 steps on, the
+        matrix of a chain of at most 500 states is squared instead of multiplied step by step, and m is the number of
+        states: its squares are off by twice what they are the squares of, and m 2^-53.
         """
         distributions = np.array(list(_powers(self.P, distribution(self._chain, start), steps)))
         return np.asarray(distributions / distributions.sum(axis=1, keepdims=True))
@@ -348,6 +348,8 @@ def _normalize(matrix: sp.csr_matrix, sums: Vector) -> sp.csr_matrix:
 
 def _dense(P: Any) -> Vector:
     """Return P as a float64 array; ValueError if it does not have two dimensions."""
+    if not hasattr(P, "__array__") and not isinstance(P, (list, tuple)):
+        raise ValueError(f"P = {format_value(P)}: a matrix of probabilities is expected")
     array = number("P", P)
     if array.ndim != 2:
         raise ValueError(f"P has shape {array.shape}: a square matrix is expected")
