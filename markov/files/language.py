@@ -885,6 +885,12 @@ def _rounding_array(name: str, rounded: Callable[[Any], Any]) -> ArrayRule:
     return rule
 
 
+def nearest_whole(values: Any) -> tuple[Any, Any]:
+    """Return the nearest whole numbers, and whether the values differ from them by rounding at most."""
+    nearest = np.round(values)
+    return nearest, np.abs(values - nearest) <= ROUNDING * np.abs(nearest)
+
+
 def _integer_array(arguments: list[Value], location: Any) -> Value:
     """Array rule of ``whole(x)``: the real number as an integer; FileError if it is not integral."""
     (argument,) = arguments
@@ -893,8 +899,8 @@ def _integer_array(arguments: list[Value], location: Any) -> Value:
 
     def run(c: Batch) -> Any:
         value = _float_array(argument.run(c))
-        nearest = np.round(value)
-        wrong = ~((np.abs(value) < INT_LIMIT) & (np.abs(value - nearest) <= ROUNDING * np.abs(nearest)))
+        nearest, is_whole = nearest_whole(value)
+        wrong = ~((np.abs(value) < INT_LIMIT) & is_whole)
         if wrong.any():
             first = float(np.ravel(value)[np.ravel(wrong)][0])
             raise FileError(location, f"{first:.17g}: must be a whole number")
@@ -993,7 +999,7 @@ def _integer(a: Any) -> Any:
     """Single-state rule of ``whole(a)``: a as an integer; ValueError for a fraction."""
     if not isinstance(a, float):
         return math.floor(a)
-    if not math.isfinite(a) or abs(a - round(a)) > ROUNDING * abs(round(a)):
+    if not math.isfinite(a) or not nearest_whole(a)[1]:
         raise ValueError(f"{a:.17g}: must be a whole number")
     return round(a)
 

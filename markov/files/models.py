@@ -24,7 +24,7 @@ from markov.computing.resources import MAX_SECONDS, TooLargeError, rates_in_rang
 from markov.files.chains import chain_of
 from markov.files.csl import Checker
 from markov.files.jani import parse_jani
-from markov.files.language import Batch, FileError, Value, check_boolean, constant, names_in
+from markov.files.language import Batch, FileError, Value, check_boolean, constant, names_in, nearest_whole
 from markov.files.language import Literal as LiteralTree
 from markov.files.prism import parse_prism
 from markov.files.program import NUMBER_BITS, Instance, Program, Variable, evaluate_constants, instantiate
@@ -195,14 +195,12 @@ def _numbers_after(result: StateSpace, before: NDArray[np.int64], resets: list[R
             k = index[change.name]
             r = instance.ranges[k]
             assigned = instance.scope.value(change.value)
-            values = np.broadcast_to(np.asarray(assigned.run(c), dtype=float), c.count)
+            values, is_whole = nearest_whole(np.broadcast_to(np.asarray(assigned.run(c), dtype=float), c.count))
             above = (values > r.limits[1]) & bool(reset.exceeding) & ~is_outside
-            wrong = (
-                ~((values >= r.limits[0]) & ((values <= r.limits[1]) | above) & (values == np.floor(values)))
-                & ~is_outside
-            )
+            wrong = ~((values >= r.limits[0]) & ((values <= r.limits[1]) | above) & is_whole) & ~is_outside
             if assigned.kind == "bool" or wrong.any():
-                message = f"an event assigns {values[wrong][:1]} to {r.name!r}: "
+                given = np.broadcast_to(assigned.run(c), c.count)
+                message = f"an event assigns {given[wrong][:1]} to {r.name!r}: "
                 message += f"must be a whole number from {r.low} to {r.high}"
                 raise FileError((instance.program.file, None), message)
             exceeds |= above

@@ -635,12 +635,15 @@ def test_initial_concentrations_without_limits(read):
 
 def test_an_initial_assignment_is_whole_but_for_rounding(read):
     """1 / 0.04 times 0.9999999999999999 is 24.999999999999996 in float64: 25 molecules; 7 / 2 is an error by name."""
-    assigned = "<listOfInitialAssignments><initialAssignment symbol='X'><math>{}</math></initialAssignment>"
-    text = network(SPECIES.format("X", 0), DEATH, MU, assigned + "</listOfInitialAssignments>")
+    initial = "<listOfInitialAssignments><initialAssignment symbol='X'><math>{}</math></initialAssignment>"
+    text = network(SPECIES.format("X", 0), DEATH, MU, initial + "</listOfInitialAssignments>")
     product = times(apply("divide", "<cn>1</cn>", "<cn>0.04</cn>"), "<cn>0.9999999999999999</cn>")
     assert read(text.format(product)).chain.size == 26
     with pytest.raises(FileError, match=r"initial value of 'X': 3\.5: must be a whole number"):
         read(text.format(apply("divide", "<cn>7</cn>", TWO)))
+    dose = f"<listOfEvents>{event(at(1.0), assigned('X', product))}</listOfEvents>"
+    later = transient(read(network(SPECIES.format("X", 2), DEATH, MU, dose)), [1.0])
+    assert later["X"][0] == pytest.approx(25.0, rel=1e-14)
 
 
 def test_amounts_of_decimal_concentrations_are_exact(read):
