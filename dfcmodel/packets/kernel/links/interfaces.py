@@ -37,12 +37,15 @@ __all__ = [
 
 @inlined
 def is_for_interface(net: Any, e: int, key: int) -> bool:
-    """Return whether event e in a host's calendar queue goes to its network interface, not to a sender or receiver."""
+    """Return whether event e in a host's calendar queue goes to its network interface, not to a sender or receiver.
+
+    An answer of a receiver's timer has the key of the timer, before packet 0 has arrived also its number, but a hop.
+    """
     if net.packet[e].number == STOP:
         return False
     if key < 0:
         return True
-    if net.packet[e].number == WAKE and key >= CLASSES * (len(net.port) - 1):
+    if net.packet[e].number == WAKE and net.packet[e].hop == 0 and key >= CLASSES * (len(net.port) - 1):
         return False
     p = int64(net.hop[net.packet[e].hop].port)
     return p >= 0 and net.port[p].kind == INTERFACE

@@ -11,6 +11,7 @@ import pytest
 
 import dfcmodel as dfc
 from dfcmodel import simulate
+from dfcmodel.lossless import leaf_spine
 from responsefn import DCQCN, Reno
 from tests.dfcmodel.packets.conftest import plan_of
 from tests.oracles.engines import ENGINES, NAMES, equal_records
@@ -160,6 +161,21 @@ def test_pulls_as_those_of_ndp_complete_an_incast_with_trimming_at_its_bound(flo
     assert run.emitted.sum() == flows * 400 + run.lost.sum()
     assert run.timeouts.sum() == 0
     assert run.finished.max() < 1.01 * dfc.completion_bounds(scenario).job
+
+
+def test_credits_that_are_granted_before_packet_0_arrives_come_to_the_sender() -> None:
+    """Of sprayed flows another packet may arrive first: credits of its pull were lost, and the flow waited for a timer."""
+    cable = dfc.Cable("100Gbps", "200m")
+    fabric = dfc.Fabric(leaf_spine(4, 4, hosts=4), cable, cable, "400kB", 4096, dfc.Trimming())
+    ends = [(3, 10), (5, 4), (6, 5), (8, 0), (10, 2), (11, 13), (12, 11)]
+    sources, targets = ([fabric.hosts[pair[n]] for pair in ends] for n in (0, 1))
+    receiver = dfc.RCCC(unsolicited=43, credit_per_pull=1, pull_rate=1.0)
+    options = {"links": fabric.links, "routes": "spray", "options": dfc.FlowOptions(receiver=receiver)}
+    flows = dfc.flows_from(sources, targets, sizes=100, source=dfc.Credited(), **options)
+    scenario = fabric.scenario("pulls", flows, duration=1e-4, min_rto=1e-3)
+    run = dfc.simulate(scenario, dfc.Packets(seed=1, recovery=dfc.SelectiveRepair(reordering=64)))
+    assert run.timeouts.sum() == 0
+    assert run.finished.max() < 1.1 * dfc.completion_bounds(scenario).job
 
 
 def test_granted_packets_that_have_not_come_are_bounded() -> None:
