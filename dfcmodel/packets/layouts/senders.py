@@ -54,6 +54,8 @@ APART = ("start", "stop", "priority", "host", "weight", "after", "delays")
 """Options of flows that do not change their rows, or are written for all of them at once."""
 OF_ROWS = tuple(option.name for option in OPTIONS if option.name not in APART)
 """Options of flows that change their rows."""
+FEWEST_PACKETS = 16
+"""Packets for which the maps of each flow have room, also of shorter transfers."""
 REPAIR = {"": 0, "none": 0, "go-back-n": GO_BACK_N}
 """Repairs of rate rules without parameters."""
 
@@ -103,9 +105,12 @@ def lay_out_flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> Se
     if not has_window and not again.any():
         return Senders(flow, rule, np.zeros(1, dtype=np.uint8), 0, windows)
     flow["delayed"][active] = plan.delays_acks[active]
+    lends = np.arange(len(flow))[active] < (0 if plan.spraying is None else plan.spraying.lenders)  # they send nothing
+    rules = flow["rule"][active][lends]
+    rule["sent_mask"][rules[rules >= 0]] = 0
     window = table.of_kind(WindowRule)[active]
     maps = np.where(again, 4, 1 + flow["selective"][active])
-    window = window | again
+    window = (window | again) & ~lends
     count = np.where(window, np.maximum(1, (flow["bit_mask"][active] + 1) >> 3) * maps, 0)
     flow["bits"][active] = np.where(window, np.cumsum(count) - count, 0)
     bits = np.zeros(int(count.sum()) + 1, dtype=np.uint8)
@@ -293,8 +298,9 @@ def _set_handshake(row: Any, spec: Flow) -> None:
 
 
 def _map_bits(flow: Flow) -> int:
-    """Return the bits, a power of 2, of a map of the packets of a flow's window."""
-    return int(1 << math.ceil(math.log2(8 + 2 * flow.max_window)))
+    """Return the bits, a power of 2, of a map of the packets of a flow's window, which a transfer may not fill."""
+    window = min(flow.max_window, max(flow.size, FEWEST_PACKETS))
+    return int(1 << math.ceil(math.log2(8 + 2 * window)))
 
 
 def _set_repair(row: Any, plan: PacketPlan, f: int) -> None:
