@@ -74,17 +74,48 @@ EDGE_ATTRIBUTES = KIND_FIELDS
 """Attributes of the edges of a graph that `from_networkx` reads, all fields of links; the first three must be given."""
 OTHER_NAMES = {
     **dict.fromkeys(
-        ("rate", "bandwidth", "bw", "capacity", "speed", "linkspeedraw", "datarate", "gbps", "mbps"), "rate"
+        (
+            "rate", "bandwidth", "bw", "capacity", "speed", "linkspeedraw", "datarate", "bitrate", "throughput", "gbps",
+            "mbps",
+        ),
+        "rate",
     ),
-    **dict.fromkeys(("delay", "latency", "propagation", "propagationdelay", "length", "distance"), "delay"),
-    **dict.fromkeys(("buffer", "buffersize", "queue", "queuesize", "queuelimit"), "buffer"),
-    **dict.fromkeys(("discipline", "qdisc", "aqm", "pfc", "ecn", "xoff", "xon", "kmin", "kmax", "pmax"), "discipline"),
+    **dict.fromkeys(
+        ("delay", "latency", "lat", "owd", "propagation", "propagationdelay", "length", "distance", "dist"), "delay"
+    ),
+    **dict.fromkeys(("rtt", "roundtrip", "roundtriptime", "ping"), "round_trip"),
+    **dict.fromkeys(
+        (
+            "buffer", "buffersize", "bufferdepth", "queue", "queuesize", "queuelimit", "queuelength", "queuelen",
+            "queuedepth", "qlen", "qlimit", "qsize",
+        ),
+        "buffer",
+    ),
+    **dict.fromkeys(
+        (
+            "discipline", "qdisc", "aqm", "scheduler", "pfc", "pause", "flowcontrol", "ecn", "xoff", "xon", "kmin",
+            "kmax", "pmax",
+        ),
+        "discipline",
+    ),
     **dict.fromkeys(("mtu", "mss", "packetsize", "framesize"), "packet_size"),
-    **dict.fromkeys(("loss", "lossrate", "packetloss", "plr", "ber", "errorrate", "jitter"), "element"),
-    **dict.fromkeys(("lanes", "count", "multiplicity", "numlinks", "nlinks", "numberoflinks"), "parallel"),
+    **dict.fromkeys(
+        (
+            "loss", "lossrate", "lossprob", "lossprobability", "packetloss", "plr", "droprate", "dropprob",
+            "dropprobability", "reliability", "ber", "errorrate", "jitter", "reordering",
+        ),
+        "element",
+    ),
+    **dict.fromkeys(
+        (
+            "lanes", "numlanes", "count", "multiplicity", "links", "numlinks", "nlinks", "numberoflinks", "numcables",
+            "ncables", "bundle", "bundlesize", "parallel", "parallellinks", "lag", "lagsize",
+        ),
+        "parallel",
+    ),
     "shared": "shared",
     "cable": "cable",
-}
+}  # fmt: skip
 """Names of `EDGE_ATTRIBUTES`, of a `Fabric`'s ``cable``, of elements, of the size of packets, and of the number of
 parallel links in graphs of other programs, in lower case, without underscores."""
 UP = ("up", "isup", "linkup", "enabled", "active", "alive", "online")
@@ -98,13 +129,22 @@ ROUTING_METRICS = ("weight", "cost", "metric")
 """Attributes of edges by which other programs find shortest paths."""
 UNREAD = {
     "element": "is not read; losses and jitter are elements of a Scenario, such as BurstLoss and Jitter",
+    "round_trip": "is not read; give edges half of it as a delay, or leave it out",
     "packet_size": "is not read; all packets have the packet_size of the Scenario or the Fabric: leave it out",
 }
 """Advice on properties that no attribute of a graph may have, by the property."""
-PREFIXES = "link|edge|line|port|prop|max|total|switch|node|forwarding|processing|queueing"
+PREFIXES = (
+    "link|edge|line|port|if|interface|nic|host|access|switch|node|prop|oneway|base|min|mean|max|total|nominal|physical|"
+    "forwarding|processing|queueing|up|down|uplink|downlink|tx|rx"
+)
+DIRECTIONS = "up|down|uplink|downlink|tx|rx"
 UNIT_SUFFIXES = "[kmgt]?bps|[kmgt]?bits?(?:ps)?|[kmgt]i?b|bytes?|pps|pkts?|packets?|[mun]?s|m?sec|seconds?|k?m"
-OTHER_NAME = re.compile(f"(?:{PREFIXES})?({'|'.join(OTHER_NAMES)})(?:in|of|per)?(?:{UNIT_SUFFIXES})?s?")
-"""Pattern of such names, also in the plural and with a unit, such as ``bandwidth_gbps``."""
+OTHER_NAME = re.compile(
+    f"(?:{PREFIXES}){{0,2}}({'|'.join(OTHER_NAMES)})(?:{DIRECTIONS})?(?:in|of|per)?(?:{UNIT_SUFFIXES})?s?"
+)
+"""Pattern of such names, also in the plural, of one direction and with a unit, such as ``bandwidth_gbps``."""
+COORDINATES = ("lon", "lng", "long")
+"""Names, folded, beside which ``lat`` is the latitude of a node."""
 LONGEST_RUN = 1e5
 """Largest simulated time, s."""
 WITHOUT_UNITS = frozenset((float, int, bool, str, tuple, type(None)))
@@ -1088,9 +1128,11 @@ def other_name(data: Mapping[Any, Any]) -> tuple[str, str] | None:
     >>> other_name({"lanes": 4})
     ('lanes', 'parallel')
     """
-    for name in data:
-        variant = OTHER_NAME.fullmatch(_fold_name(name))
-        if variant and name not in EDGE_ATTRIBUTES and name != "cable":
+    names = {name: _fold_name(name) for name in data}
+    for name, folded in names.items():
+        variant = OTHER_NAME.fullmatch(folded)
+        is_latitude = folded == "lat" and any(other in COORDINATES for other in names.values())
+        if variant and name not in EDGE_ATTRIBUTES and name != "cable" and not is_latitude:
             return name, OTHER_NAMES[variant[1]]
     return None
 
