@@ -17,7 +17,13 @@ FORMATS = (
     (r"Nodes[ \t]+[0-9]+\n(?s:.*)Tiers[ \t]+[0-9]+", "topology of htsim", "graph"),
     (r"Nodes[ \t]+[0-9]+\nConnections", CONNECTIONS, "load_connection_matrix"),
     (r"(?:HYBRID_|MICRO\b|DATA\b|MODEL\b)", WORKLOAD, "load_workload"),
+    (
+        r"(?s:.*)^topology[ \t]*:[ \t]*$(?s:.*)^(?:nodes|links|kinds|defaults)[ \t]*:",
+        "topology of containerlab",
+        "graph",
+    ),
     (r"(?s:.*)^(?:topology|npus_count)[ \t]*:", "network of ASTRA-sim", "graph"),
+    (r"\{(?s:.*)\"(?:dimensions-count|topologies-per-dim|units-count)\"", "network of ASTRA-sim", "graph"),
     (
         rf"(?:[0-9]+[ \t]+){{2,5}}\w+\n(?s:.*)^[0-9]+[ \t]+[0-9]+[ \t]+{NUMBER}(?:[kMGT]?bps)?[ \t]+{NUMBER}[mun]?s\b",
         "list of links of programs for ns-3, such as HPCC's and SimAI's",
@@ -30,6 +36,14 @@ FORMATS = (
     ),
     (r"<[?!a-zA-Z]", "file in XML", "xml"),
     (r"graph[ \t]*\[", "graph in GML", "gml"),
+    (r"(?:strict[ \t]+)?(?:di)?graph(?:[ \t]+[\w\"]+)?[ \t]*\{", "graph in DOT", "dot"),
+    (r"\{(?=(?s:.*)\"nodes\")(?s:.*)\"(?:links|edges)\"", "graph in JSON", "node_link"),
+    (r"(?s:.*)^(?:Switch|Ca|Rt)[ \t]+[0-9]+[ \t]+\"[SHR]-", "list of links of ibnetdiscover", "graph"),
+    (
+        r"\"?(?:source|src|from|node1)\"?[,;\t]\"?(?:target|dst|destination|to|node2)\"?(?:[,;\t]|$)",
+        "table of links",
+        "graph",
+    ),
     (r"(?s:.*)^(?:\[?\[(?:link|flow)s?\]|(?:links|flows|cables)[ \t]*=)", TOML, "toml"),
     (r"\{\s*\"|\[\s*(?:[{\"]|\[\s*[\"\[{0-9])", "file in JSON", "json"),
 )
@@ -40,6 +54,8 @@ ADVICE = {
     "flows_from": "no reader takes it; give its columns to flows_from",
     "json": "of Chakra's traces only the binary ones (.et) are read",
     "xml": "networkx reads GraphML, and from_networkx takes its graphs",
+    "dot": "networkx reads it (nx_pydot.read_dot), and from_networkx takes its graphs",
+    "node_link": "networkx reads it (node_link_graph), and from_networkx takes its graphs",
     "gml": "networkx reads it, and from_networkx takes its graphs",
     "toml": "load_scenario and 'hopflow deadlock' read it",
 }

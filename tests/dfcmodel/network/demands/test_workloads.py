@@ -324,6 +324,15 @@ FOREIGN = {
     "graph.xml": ("<?xml version='1.0'?>\n<graphml></graphml>\n", "is a file in XML: networkx reads GraphML"),
     "graph.gml": ("graph [\n  directed 1\n]\n", "is a graph in GML: networkx"),
     "system.json": ('{"scheduling-policy": "LIFO"}\n', "is a file in JSON: "),
+    "dgx2.json": ('{\n  "dimensions-count": 2,\n  "units-count": [16, 16]\n}\n', "is a network of ASTRA-sim: "),
+    "links.json": (
+        '{"links": [], "nodes": [{"id": "a"}]}\n',
+        "is a graph in JSON: networkx reads it (node_link_graph",
+    ),
+    "clos.clab.yml": ("name: clos\ntopology:\n  nodes:\n    leaf1: {}\n", "is a topology of containerlab: no reader"),
+    "topology.dot": ('graph dc1 {\n "leaf01":"swp51" -- "spine01":"swp1"\n}\n', "is a graph in DOT: networkx reads it"),
+    "ib.txt": ('#\nSwitch\t36 "S-7cfe" # "leaf" port 0\n[1]\t"H-0c42"[1]\n', "is a list of links of ibnetdiscover: "),
+    "links.csv": ("source,target,rate\na,b,100Gbps\n", "is a table of links: no reader takes it; give its links"),
 }
 """Files of other programs, with the beginning of the message by which readers of other formats refuse them."""
 OF_READERS = {
