@@ -8,6 +8,8 @@ of the flows. Without flows all shortest paths count, between the named hosts or
     hosts = ["leaf1", "leaf2"]
     flows = [{path = ["leaf1", "spine1", "leaf2"], priority = 3}]
 
+Nodes are strings, whole numbers, and lists with a number, such as ``["leaf", 0]``, as those of a `Fabric`.
+
 The file of a scenario is therefore valid. Its rates, delays and other keys are skipped; further paths of a flow are
 also routes, and the priority may be a default of all flows. With ``ttl`` a path that ends at a node which it has
 visited is a routing loop; without, it is refused. Keys that neither a topology nor a scenario has are refused.
@@ -217,11 +219,21 @@ def _list(name: str, table: dict[str, Any]) -> list[Any]:
 
 
 def _nodes(name: str, values: list[Any]) -> list[Any]:
-    """Return nodes unchanged; ValueError for a value that is neither a string nor a whole number."""
-    for value in values:
-        if not isinstance(value, str | int) or isinstance(value, bool):
-            raise ValueError(f"{name}: node {format_value(value)}: must be a string or a whole number")  # noqa: TRY004
-    return values
+    """Return nodes, lists as tuples, as in the file of a scenario; ValueError for a value that is no node."""
+    return [_node(name, value) for value in values]
+
+
+def _node(name: str, value: Any) -> Any:
+    """Return a string, a whole number, or a tuple of these; ValueError, naming ``name``, for another value.
+
+    A list of strings alone is refused: it may be of several nodes.
+    """
+    if isinstance(value, list) and any(isinstance(part, int) for part in value) and len(value) > 1:
+        return tuple(_node(name, part) for part in value)
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        msg = "must be a string, a whole number, or a list with a number, such as ['leaf', 0]"
+        raise ValueError(f"{name}: node {format_value(value)}: {msg}")  # noqa: TRY004
+    return value
 
 
 def _routes(n: int, flow: Any, defaults: dict[str, Any]) -> list[Route]:

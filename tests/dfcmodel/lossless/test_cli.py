@@ -10,7 +10,19 @@ import numpy as np
 import pytest
 
 from benchmarks.many_flows import fat_tree_scenario
-from dfcmodel import Fluid, Packets, PauseDatasheet, headroom, headroom_table, scenario_schema, simulate
+from dfcmodel import (
+    PFC,
+    Fabric,
+    Fluid,
+    Packets,
+    PauseDatasheet,
+    headroom,
+    headroom_table,
+    permutation,
+    save_scenario,
+    scenario_schema,
+    simulate,
+)
 from dfcmodel.lossless import (
     PausedGroups,
     Route,
@@ -32,6 +44,7 @@ from dfcmodel.lossless.topologies.topology_files import (
     read_topology,
 )
 from dfcmodel.network.scenario_files.toml_reading import read_scenario
+from responsefn import FixedRate
 from tests.surface import invoke
 
 # ``hopflow headroom``, ``pool`` and ``deadlock`` on the command line.
@@ -256,6 +269,16 @@ def test_cables_are_links_both_ways_and_flows_are_routes() -> None:
     assert routes == [Route(["a", "b", "c"], 3)]
 
 
+def test_the_scenario_of_a_fabric_is_a_topology(tmp_path) -> None:
+    """Its nodes are tuples, which files have as lists."""
+    fabric = Fabric(leaf_spine(2, 2, hosts=2), discipline=PFC(counts="switch"))
+    flows = permutation(fabric.hosts, 1, sizes=5, source=FixedRate(), links=fabric.links)
+    file = save_scenario(fabric.scenario("permutation", flows, duration=1e-3), tmp_path / "fabric.toml")
+    graph, routes = load_topology(file)
+    assert set(graph.edges) == set(fabric.graph.edges)
+    assert [tuple(route.nodes) for route in routes or []] == [flow.path for flow in flows]
+
+
 def test_a_scenario_is_a_topology() -> None:
     assert set(scenario_schema()["properties"]) <= {*KEYS, *OF_A_SCENARIO}
 
@@ -290,9 +313,10 @@ def test_a_scenario_is_a_topology() -> None:
             'links = [{source = "a", target = "b", bidirectional = true}]',
             "key of links.0. = 'bidirectional'",
         ),
-        ('cables = [["a", nan]]', r"cables\[0\]: node nan: must be a string or a whole number"),
+        ('cables = [["a", nan]]', r"cables\[0\]: node nan: must be a string, a whole number, or a list with a number"),
         ('cables = [["a", true]]', r"cables\[0\]: node True"),
         ('links = [{source = "a", target = ["b"]}]', r"links\[0\]: node \['b'\]"),
+        ('links = [{source = "a", target = ["b", "c"]}]', r"links\[0\]: node \['b', 'c'\]"),  # two of them, or one
         ('cables = [["a", "b"]]\nhosts = [[1]]', r"hosts: node \[1\]"),
         ('cables = [["a", "b"]]\nflows = [{path = ["a", {}]}]', r"path of flows\[0\]: node \{\}"),
         ('cables = [["a", "b"]]\nflows = [{path = ["a"]}]', "at least two nodes"),
