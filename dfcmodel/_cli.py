@@ -191,6 +191,10 @@ class _Run:
             help="Number of runs; more than one is an ensemble, with starts within the shortest round-trip time."
         ),
     ] = 1
+    sample: Annotated[
+        str | None,
+        typer.Option(help="Sampling interval of records, plots and animations: 10us; default: 1ms, with --runs 10ms."),
+    ] = None
     packet_jitter: Annotated[
         str | None,
         typer.Option(help="Maximum random delay of each packet at its sender, against phase effects: 1pkt or 120us."),
@@ -281,17 +285,18 @@ def simulate(
     if files.save is not None:
         typer.echo(f"scenario: {save_scenario(network_scenario, files.save)}", err=json)
     settings: dict[str, Any] = {"level": level, "method": method, "seed": run.seed}
+    sample = None if run.sample is None else quantity("sample", run.sample, "time", bare=True)
     if max_cpu_time is not None:
         longest = quantity("max_cpu_time", max_cpu_time, "time", bare=True)
         settings |= {"method": _limit_cpu_time(network_scenario, method_of(level, method), longest), "level": None}
     if run.runs != 1:
-        options = RunSettings(packet_jitter=run.packet_jitter)
+        options = RunSettings(packet_jitter=run.packet_jitter, sample=sample)
         ensemble_result = ensemble(network_scenario, run.runs, **settings, options=options)
         typer.echo(cli.as_json(_ensemble_data(ensemble_result)) if json else ensemble_result)
         if files.plot is not None:
             cli.save_figure(ensemble_result.plot(), files.plot, quiet=json)
         return
-    result = run_once(network_scenario, **settings, packet_jitter=run.packet_jitter)
+    result = run_once(network_scenario, **settings, packet_jitter=run.packet_jitter, sample=sample)
     typer.echo(cli.as_json(_run_data(result)) if json else result)
     if files.plot is not None:
         cli.save_figure(result.plot(), files.plot, quiet=json)

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ensemble"]
 
+DEFAULT_SAMPLE = 1e-2
+"""Sampling interval of the runs, s, unless they are shorter."""
+
 
 @takes_options(RunSettings)
 @refuse_options(
@@ -70,7 +73,7 @@ def ensemble(
         As for `simulate`.
     options
         Duration, sampling interval and random delay of packets of each run, see `RunSettings`; None: the defaults, with
-        a sampling interval of 10 ms.
+        a sampling interval of 10 ms at most.
 
     Raises
     ------
@@ -104,7 +107,8 @@ def ensemble(
         reason, chosen = chosen.reason, chosen.method
     waits = one_number("packet_jitter", packet_wait(scenario, waits))
     arguments = {
-        "jitter": jitter, "duration": end, "sample": settings.sample,
+        "jitter": jitter, "duration": end,
+        "sample": min(DEFAULT_SAMPLE, end) if settings.sample is None else settings.sample,
         "packet_jitter": waits, "method": chosen,
     }  # fmt: skip
     watch = Stopwatch()

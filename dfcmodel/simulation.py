@@ -61,7 +61,7 @@ class RunSettings(Options):
     duration
         Simulated time in s; None: the scenario's.
     sample
-        Sampling interval of the records in s; None: as for `simulate`.
+        Sampling interval of the records in s; None: 10 ms, or the duration if it is shorter.
     packet_jitter
         Largest random delay of a packet at its sender, as for `simulate`. Without it the spread between runs is smaller
         than that of a packet network.
@@ -74,7 +74,7 @@ class RunSettings(Options):
     """
 
     duration: WithUnit | None = param(None, "time", above=0.0, hint="in s")
-    sample: WithUnit | None = param(1e-2, "time", above=0.0, hint="in s")
+    sample: WithUnit | None = param(None, "time", above=0.0, hint="in s")
     packet_jitter: WithUnit | None = None
 
     def __post_init__(self) -> None:

@@ -71,7 +71,8 @@ class Animation:
             number("until", self.until, above=self.since, at_most=end)
         if len(self.samples) < 2:
             window = f"since = {self.since:g}, until = {self.until}"
-            raise ValueError(f"{window}: at least two samples are needed between them")
+            msg = "at least two samples are needed between them: give simulate a shorter sample"
+            raise ValueError(f"{window}: {msg}")
 
     @property
     def _end(self) -> float:

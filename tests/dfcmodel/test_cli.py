@@ -87,6 +87,17 @@ def test_animation(tmp_path) -> None:
         assert picture.n_frames == 2
 
 
+def test_a_run_of_microseconds_is_animated_with_a_sample_of_its_own(tmp_path) -> None:
+    film, command = tmp_path / "queues.gif", ("takano2006/1", "--level", "packets", "--duration", "500us")
+    with pytest.raises(ValueError, match="at least two samples .* between them: give simulate a shorter sample"):
+        call(*command, "--animation", film)
+    assert call(*command, "--animation", film, "--sample", "25us").exit_code == 0
+    with Image.open(film) as frames:
+        assert frames.n_frames == 2  # the others are equal
+    with pytest.raises(ValueError, match="^sample = 5: must be a finite number > 0 and <= 0.0005"):
+        call(*command, "--sample", "5")
+
+
 def test_ensemble() -> None:
     result = call("takano2006/1", "--no-dfc", "--duration", 0.02, "--runs", 3)
     assert result.exit_code == 0

@@ -97,6 +97,15 @@ def test_runs_differ_and_follow_from_the_seed(many) -> None:
     np.testing.assert_array_equal(alone.in_transit, other.runs[0].in_transit)
 
 
+@pytest.mark.parametrize("level", ["fluid", "packets"])
+def test_an_ensemble_of_short_runs_has_a_sample_of_their_duration(level) -> None:
+    """It has one of 10 ms otherwise; that of a shorter run was refused, although nobody had given it."""
+    few = ensemble(SCENARIO, 2, level=level, options=RunSettings(duration="2ms"))
+    assert [run.time.tolist() for run in few.runs] == 2 * [[pytest.approx(2e-3)]]
+    with pytest.raises(ValueError, match=r"^sample = 0.01: must be a finite number"):
+        ensemble(SCENARIO, 2, level=level, options=RunSettings(duration="2ms", sample="10ms"))
+
+
 def test_starts_that_differ_by_less_than_a_step_make_runs_differ() -> None:
     few = ensemble(SCENARIO, 8, jitter="20us", level="fluid", options=RunSettings(duration=0.12))
     assert few.jitter < few.runs[0].step
