@@ -130,21 +130,20 @@ class JobCompletion(Result):
             "transfers": f"{N - self.unfinished} of {N} complete",
         }
         if self.unfinished:
+            is_too_short = self.bounds.job > self.duration
             rows["the job did not end"] = (
                 f"{self.unfinished} of {N} transfers are missing at the end of the run, at "
-                f"{readable_text(self.duration, 's')}"
+                f"{readable_text(self.duration, 's')}{', which is before the lower bound' if is_too_short else ''}"
             )
-        if not self.unfinished:
+        else:
             since = f" from the first transfer on, at {readable_text(self.began, 's')}" if self.began > 0.0 else ""
             rows["time"] = f"{readable_text(self.time, 's')}{since}"
-            limit = self.bounds.link or "the delays of a chain of transfers"
-            rows["lower bound"] = (
-                f"{readable_text(self.bound, 's')} for these routes and transfers ({limit}); the run took "
-                f"{self.time / self.bound:.3f} times as long"
-            )
+        limit = self.bounds.link or "the delays of a chain of transfers"
+        over = "" if self.unfinished else f"; the run took {self.time / self.bound:.3f} times as long"
+        rows["lower bound"] = f"{readable_text(self.bound, 's')} for these routes and transfers ({limit}){over}"
         counts = {"sprayed transfer": self.bounds.sprayed, "rerouted transfer": self.bounds.rerouted}
         left_out = [count_of(count, name) for name, count in counts.items() if count]
-        if not self.unfinished and left_out:
+        if left_out:
             rows["not in the bound"] = (
                 f"links between the first and the last one of {' and '.join(left_out)}: if these are the bottleneck, "
                 "the bound is too low"
