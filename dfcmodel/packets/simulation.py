@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.followers import actual_starts
-from dfcmodel.network.links import column_of, distinct
+from dfcmodel.network.links import among, column_of, distinct
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.packets import ns2_random
@@ -93,6 +94,7 @@ def plan_scenario(
         if scenario.all_elements:
             msg = "must be () with sprayed flows, whose packets take several paths"
             raise ValueError(f"elements of {scenario.name!r}: {msg}")
+        check_scenario(scenario, method)  # before further paths have flows and names of their own
         spraying, scenario = spread(scenario, method)
         starts = np.concatenate([np.full(spraying.lenders, np.inf), starts])
     check_scenario(scenario, method)
@@ -231,7 +233,7 @@ def trajectory(plan: PacketPlan, records: Records, run_seconds: float) -> Trajec
         inside=records.inside,
         packet_jitter=plan.jitter,
         repeats_frames=bool((plan.errors > 0.0).any()),
-        unused_spraying=plan.method.spraying if plan.spraying is None and plan.method.spraying != "turns" else "",
+        unused_choices=_unused_choices(plan),
         observed=view.observed() if records.observed else None,
         **{name: getattr(records, name).astype(int) for name in FLOW_COUNTS},
         **{name: Deferred(getattr(view, name)) for name in VIEWED},
@@ -401,6 +403,23 @@ def _access_links(plan: PacketPlan) -> dict[int, int]:
     ports, flows = distinct(plan.forward.first, len(plan.ports))
     is_access = plan.ports.link[ports] < 0
     return dict(zip(ports[is_access].tolist(), flows[is_access].tolist(), strict=True))
+
+
+def _unused_choices(plan: PacketPlan) -> dict[str, str]:
+    """Return the choices of a method that no flow of the plan uses, as texts, with the reason."""
+    unused, chosen = {}, plan.method.recovery
+    if plan.spraying is None and plan.method.spraying != "turns":
+        reason = "no flow is sprayed; write routes='spray' where flows are made"
+        unused[f"spraying = {plan.method.spraying!r}"] = reason
+    used = {str(recovery) for recovery in (*among(plan.recoveries), *among(plan.repairs))}
+    choices = chosen.values() if isinstance(chosen, Mapping) else [] if chosen is None else [chosen]
+    for recovery in choices:
+        if str(recovery) not in used:
+            unused[f"recovery = {str(recovery)!r}"] = (
+                "no flow has it: rate rules take 'go-back-n', 'selective' and 'none', delivery rules 'sack' and "
+                "RackRecovery(), other window rules the others"
+            )
+    return unused
 
 
 def _recoveries(plan: PacketPlan) -> tuple[str, ...]:

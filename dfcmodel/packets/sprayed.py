@@ -216,7 +216,8 @@ def _with_lenders(scenario: Scenario, spraying: Spraying) -> Scenario:
 def check_failures(scenario: Scenario, method: Packets, duration: float) -> None:
     """Raise ValueError for failures of an unknown or first link, under DFC or a law, or with random losses.
 
-    A warning names failures after the end of the run, ``duration`` s, and those of links that no packet would pass.
+    Warnings name failures after the end of the run, ``duration`` s, those of links that no packet would pass, and a
+    delay after which no route changes before the end.
     """
     links, first = scenario.link_table, set(scenario.routes.first.tolist())
     for name in method.failures or ():
@@ -236,6 +237,13 @@ def check_failures(scenario: Scenario, method: Packets, duration: float) -> None
     if late:
         message = (
             f"failures of {', '.join(late)}: times are in s, and the run ends at {duration:g} s: no link fails then"
+        )
+        warn_caller(UserWarning(message), "dfcmodel")
+    earliest = min(begins.values(), default=math.inf) + method.reroute_delay
+    if method.reroute_delay > 0.0 and not late and earliest >= duration:
+        message = (
+            f"reroute_delay = {method.reroute_delay:g}: it is in s, and the run ends at {duration:g} s: no flow is led "
+            "around the failures"
         )
         warn_caller(UserWarning(message), "dfcmodel")
     ends = [(links[links.names.index(name)].source, links[links.names.index(name)].target) for name in begins]

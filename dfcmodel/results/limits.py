@@ -8,6 +8,7 @@ of 1000 packets/s for 20 to 30 s, unless it says otherwise. `Trajectory.limits` 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from dfcmodel.network.demands.offered_rates import (
     shares_of_links,
 )
 from dfcmodel.network.drop_causes import AT_RANDOM, TRIMMED
+from dfcmodel.network.elements.delays import DelayTrace
 from dfcmodel.network.elements.losses import Policer
 from dfcmodel.network.elements.rates import RateTrace
 from dfcmodel.network.endpoints.arrivals import ArrivalProcess
@@ -92,6 +94,7 @@ LIMIT_KINDS = (
     "steps at the same time",
     "parts of packets",
     "trimmed packets",
+    "lost credits",
 )
 """First words of the limits, in the order of their flags."""
 
@@ -158,7 +161,7 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
         *_part_filled(scenario),
         *_path_mismatches(scenario, in_packets=run.step == 0.0),
     )
-    of_flows += _cut_packets(run)
+    of_flows += (*_cut_packets(run), *_lost_credits(run))
     unmarked = (*(_no_marks(scenario) or _pauses_before_marks(run)), *_instability(scenario), *of_flows)
     if run.step == 0.0:
         by_path = (
@@ -536,10 +539,9 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
         kinds = ", ".join(sorted({type(rule).__name__ for rule in rules}))
         listed, used = (", ".join(map(str, values)) for values in (sorted(lossless), priorities))
         unused[f"classes {listed} of {kinds}"] = f"priorities of flows: {used}, which are never paused and may be lost"
-    unused |= _ineffective_storms(run, end) | _elements_without_packets(scenario, in_packets=run.step == 0.0)
+    unused |= _ineffective_storms(run, end) | _elements_without_effect(scenario, end, in_packets=run.step == 0.0)
     unused |= _thresholds_above_buffers(scenario)
-    if run.unused_spraying:
-        unused[f"spraying = {run.unused_spraying!r}"] = "no flow is sprayed; write routes='spray' where flows are made"
+    unused |= run.unused_choices or {}
     if not unused:
         return ()
     return _as_tuple(f"unused options: {' and '.join(unused)}: {'; '.join(unused.values())}")
@@ -593,13 +595,17 @@ def _dropping_threshold(link: Link, packet_size: float) -> tuple[str, float]:
     return "", 0.0
 
 
-def _elements_without_packets(scenario: Scenario, *, in_packets: bool) -> dict[str, str]:
-    """Return the elements of paths that act on no packet, and why, by their names.
+def _elements_without_effect(scenario: Scenario, end: float, *, in_packets: bool) -> dict[str, str]:
+    """Return the elements of paths that act on no packet, or never change before ``end``, s, and why, by their names.
 
     In packets the rate of a link over time is that of its ACKs too.
     """
     unused: dict[str, str] = {}
     for element in scenario.all_elements:
+        if isinstance(element, (RateTrace, DelayTrace)) and len(element.times) > 1 and element.times[1] >= end:
+            late = f"times are in s, and the run ends at {end:g} s: only the first value is used"
+            unused[f"times of {type(element).__name__} at {element.link}"] = late
+            continue
         link = scenario.links[scenario.link_table.names.index(element.link)]
         has_acks = (link.target, link.source) in scenario.data_links
         sends_acks = in_packets and has_acks and isinstance(element, RateTrace)
@@ -898,6 +904,28 @@ def _cut_packets(run: Any) -> tuple[str, ...]:
     )
 
 
+def _lost_credits(run: Any) -> tuple[str, ...]:
+    """Return () or one message: flows whose sender waits for credits, and of which packets or answers were dropped.
+
+    A dropped answer takes its credits along, and a dropped packet the credit that it has used.
+    """
+    if run.dropped is None:
+        return ()
+    needs = run.scenario.table.each("receiver", lambda agent: agent is not None and math.isfinite(agent.unsolicited))
+    lost = run.dropped[(run.dropped["cause"] != TRIMMED) & needs.astype(np.bool_)[run.dropped["flow"]]]
+    if not len(lost):
+        return ()
+    answers, packets = (lost["packets"][lost["ack"] == is_ack].sum() for is_ack in (1, 0))
+    names = _list_flows(run.scenario, np.unique(lost["flow"]))
+    links = _list_names("link", [run.scenario.links[n].name for n in np.unique(lost["link"])])
+    return _as_tuple(
+        f"lost credits: {count_of(int(answers), 'answer')} to senders and {count_of(int(packets), 'packet')} of "
+        f"{names} were dropped at {links}, with their credits: the sender waits for its retransmission timer, which "
+        "lets one packet pass. In a buffer of packets, such as a Fabric's, a header or an ACK takes the room of a "
+        "packet; a larger one holds them, and Trimming(limit=) bounds the packets of data"
+    )
+
+
 def _reordering(run: Any) -> tuple[str, ...]:
     """Return () or one message: senders that count overtaken packets as lost, as elements reorder them.
 
@@ -910,8 +938,8 @@ def _reordering(run: Any) -> tuple[str, ...]:
     reordered = _may_be_overtaken(run.scenario)
     if not reordered.any():
         return ()
-    table, recoveries = run.scenario.table, np.array(run.recoveries)
-    at_once = reordered & table.of_kind(DeliveryRule) & np.isin(recoveries, WITHOUT_REORDERING_WINDOW)
+    recoveries = np.array(run.recoveries)
+    at_once = reordered & _loses_overtaken(run)
     not_undone = reordered & (recoveries == LINUX)
     repeats = reordered & np.isin(recoveries, RECOVERIES_WITHOUT_WINDOWS)
     repeats &= run.loss_events - run.timeouts > run.lost_by_flow
@@ -936,6 +964,13 @@ def _reordering(run: Any) -> tuple[str, ...]:
     return _as_tuple(f"reordering: {'; '.join(clauses)}") if clauses else ()
 
 
+def _loses_overtaken(run: Any) -> Flags:
+    """Return flags, (F,), of flows with a delivery rule whose recovery does not wait for packets that come late."""
+    return np.asarray(
+        run.scenario.table.of_kind(DeliveryRule) & np.isin(np.array(run.recoveries), WITHOUT_REORDERING_WINDOW)
+    )
+
+
 def _may_be_overtaken(scenario: Scenario) -> Flags:
     """Return flags, (F,), of flows whose packets of data elements of paths may reorder."""
     elements = [element for element in scenario.all_elements if not element.acks and element.may_reorder]
@@ -946,7 +981,7 @@ def _may_be_overtaken(scenario: Scenario) -> Flags:
 
 
 def _reordering_over_paths(run: Any) -> tuple[str, ...]:
-    """Return () or one message: sprayed flows that sent packets again which were only overtaken.
+    """Return () or one message: sprayed flows that sent packets again which were only overtaken, or reduce for them.
 
     Go-back-N has a message of its own (`_go_back_over_paths`).
     """
@@ -955,7 +990,8 @@ def _reordering_over_paths(run: Any) -> tuple[str, ...]:
         return ()
     table, recoveries = run.scenario.table, np.array(run.recoveries)
     affected = sprayed & _repeats_needlessly(run)
-    windows = affected & table.of_kind(WindowRule) & ~np.isin(recoveries, RECOVERIES_WITHOUT_WINDOWS)
+    at_once = _loses_overtaken(run) & _passes_unequal_paths(run, sprayed)
+    windows = affected & table.of_kind(WindowRule) & ~np.isin(recoveries, RECOVERIES_WITHOUT_WINDOWS) & ~at_once
     selective = affected & (recoveries == SELECTIVE)
     later = "Packets(recovery=RackRecovery(reordering=4, reordering_seen=1)), of dfcmodel.recoveries"
     further = "Packets(recovery=SelectiveRepair(reordering=64))"
@@ -964,12 +1000,31 @@ def _reordering_over_paths(run: Any) -> tuple[str, ...]:
         for flows, hint in ((windows, later), (selective, further))
         if flows.any()
     ]
+    if at_once.any():
+        names = _list_flows(run.scenario, np.flatnonzero(at_once))
+        clauses.append(
+            f"the rules of {names} do so at once and in silence, without a loss event of the run; write {later}"
+        )
     if not clauses:
         return ()
     return _as_tuple(
         f"reordering over several paths: sprayed packets overtake each other, which is taken for a loss: "
         f"{'; '.join(clauses)}",
     )
+
+
+def _passes_unequal_paths(run: Any, sprayed: Flags) -> Flags:
+    """Return flags, (F,), of those of the ``sprayed`` flows of which packets may have waited where their paths differ.
+
+    Where none waits, paths of equal delays keep the order of packets.
+    """
+    scenario, table = run.scenario, run.scenario.table
+    waited = {node for node, peak in zip(scenario.senders, run.peak_queue, strict=True) if peak > 1}
+    flags = np.zeros(len(table), dtype=np.bool_)
+    for f in np.flatnonzero(sprayed).tolist():
+        paths = (table.path(f), *table.columns["paths"][f])
+        flags[f] = any(node in waited for path in paths for node in path[1:-2])
+    return flags
 
 
 def _count_repeats(run: Any, chosen: Flags) -> str:

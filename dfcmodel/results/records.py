@@ -410,9 +410,9 @@ class Records(Recorded):
         Upper end of the random times before packets, s, as `dfcmodel.simulate` has it; None: not recorded.
     repeats_frames
         Whether links had frame errors, which they repair by themselves (``Packets(frame_errors=...)``).
-    unused_spraying
-        Choice of paths other than in turns, ``Packets(spraying=...)``, of a run in which no flow is sprayed; empty:
-        none.
+    unused_choices
+        Choices of the method that no flow uses, ``Packets(recovery=..., spraying=...)``, as texts, with the reason;
+        None: none.
     rerouted
         Whether each flow has paths around links that fail (``Packets(failures=...)``), shape (F,). None: no flow has.
     observed
@@ -464,7 +464,7 @@ class Records(Recorded):
     packet_jitter: float | None = None
     notifications: NDArray[np.int64] | None = None
     repeats_frames: bool = False
-    unused_spraying: str = ""
+    unused_choices: Mapping[str, str] | None = None
     rerouted: NDArray[np.bool_] | None = None
     cumulative_loss_events: NDArray[np.int64] | None = None
     marks: NDArray[np.int64] | None = None

@@ -10,7 +10,8 @@ import pytest
 
 import dfcmodel as dfc
 from dfcmodel.lossless import fat_tree, leaf_spine
-from responsefn import DCQCN, FixedRate, NewReno
+from dfcmodel.packets.engine import begin_run
+from responsefn import DCQCN, NSCC, FixedRate, NewReno
 from tests.option_objects import grouped
 from tests.oracles.engines import equal_records, plan_scenario
 
@@ -413,6 +414,9 @@ def test_failures_without_an_effect_are_named() -> None:
         dfc.simulate(scenario, dfc.Packets(seed=1, failures={f"leaf0->{used}": (1.0, 2.0)}))
     with pytest.warns(UserWarning, match=f"^failures of {other}: no packet of data passes it$"):
         dfc.simulate(scenario, dfc.Packets(seed=1, failures={other: (1e-6, 2e-6)}))
+    slow = dfc.Packets(seed=1, failures={f"leaf0->{used}": (1e-6, 2e-6)}, reroute_delay=10)
+    with pytest.warns(UserWarning, match="^reroute_delay = 10: it is in s, and the run ends at 0.0001 s: no flow is"):
+        dfc.simulate(scenario, slow)
     both = {f"leaf0->{used}": (1e-6, 2e-6), other: (3e-6, 4e-6)}
     with pytest.raises(ValueError, match="none is left"):  # a rerouted flow would pass the other one
         dfc.simulate(scenario, dfc.Packets(seed=1, failures=both))
@@ -485,3 +489,23 @@ def test_a_choice_of_paths_without_sprayed_flows_is_named(spraying: str) -> None
         assert [limit.startswith(f"unused options: spraying = '{choice}': no flow is") for limit in limits] == [
             True
         ] * named
+
+
+def test_errors_on_sprayed_flows_have_their_names() -> None:
+    """Further paths are flows of the plan, which errors called ``path 0 of`` a flow."""
+    flows = dfc.permutation(FABRIC.hosts, 1, sizes=4, source=NSCC(), links=FABRIC.links, routes="spray")
+    scenario = FABRIC.scenario("permutation", flows, duration=1e-3)
+    with pytest.raises(ValueError, match=r"recovery of flow \"\('host', [0-9]*\)->"):
+        dfc.simulate(scenario, dfc.Packets(seed=1, recovery="selective"))
+
+
+@pytest.mark.parametrize(("sizes", "rows"), [(4, 256), (1000, 8192), (float("inf"), 131072)])
+def test_memory_of_senders_is_that_of_their_transfers(sizes: float, rows: int) -> None:
+    """Windows are at most 10,000 packets, and records of packets had room for these: 35 GB with 64 hosts, 4 packets each."""
+    flows = dfc.permutation(FABRIC.hosts, 1, sizes=sizes, source=NSCC(), links=FABRIC.links, routes="spray")
+    scenario = FABRIC.scenario("permutation", flows, duration=1e-4)
+    plan = plan_scenario(scenario, dfc.Packets(seed=1), duration=1e-4, sample=1e-4, may_spray=True)
+    assert plan.spraying.lenders > len(flows)  # paths, which have no sender of their own
+    arrays = begin_run(plan).layout.arrays
+    assert len(arrays["history"]) == rows * len(flows)
+    assert len(arrays["bits"]) == 2 * rows // 4 // 8 * len(flows) + 1

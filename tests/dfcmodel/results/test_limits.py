@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dfcmodel as dfc
-from dfcmodel.lossless import leaf_spine
+from dfcmodel.lossless import fat_tree, leaf_spine
 from dfcmodel.recoveries import RackRecovery
 from dfcmodel.results.limits import flags_of_limits
 from hopflow import Status
@@ -93,6 +93,50 @@ def test_windows_that_reordering_reduces_are_named(routes, recovery, found) -> N
         sent, delivered = run.emitted[affected].sum(), run.delivered[affected, -1].sum()
         counts = f"sent {sent:.0f} packets for {delivered:.0f} delivered and 0 lost ones"
         assert f"had {run.loss_events.sum():.0f} loss events, and {counts}" in run.limits[0]
+
+
+@pytest.mark.parametrize(
+    ("routes", "recovery", "named"),
+    [("spray", None, True), ("spray", RackRecovery(), False), ("even", None, False)],
+)
+def test_rules_that_take_sprayed_packets_for_lost_are_named(routes, recovery, named: bool) -> None:
+    """No packet is lost, sent again or a loss event; without waiting the mean transfer takes 1.2 times as long."""
+    cable = dfc.Cable("100Gbps", "200m")
+    marks = dfc.RampMarking("80kB", "320kB", 1.0)
+    fabric = dfc.Fabric(leaf_spine(4, 4, hosts=4), cable, cable, "400kB", 4096, marks)
+    options = {"sizes": "2MB", "source": NSCC(), "links": fabric.links, "routes": routes}
+    flows = dfc.permutation(fabric.hosts, 1, **options)
+    run = dfc.simulate(fabric.scenario("permutation", flows, duration=2e-3), dfc.Packets(seed=1, recovery=recovery))
+    limits = [limit for limit in run.limits if limit.startswith(f"{REORDERING}: ")]
+    assert ["do so at once and in silence" in limit for limit in limits] == [True] * named
+    if routes == "spray":
+        assert run.lost.sum() == 0
+        assert (run.finished.mean() > 195e-6) == named
+
+
+@pytest.mark.parametrize(
+    ("source", "recovery", "named"),
+    [
+        (DCTCP(), "rack", ""),
+        (FixedRate(), "rack", "'rack'"),
+        (FixedRate(), RackRecovery(), "'RackRecovery()'"),
+        (NewReno(), "selective", "'selective'"),
+        (NewReno(), {"f": "selective"}, ""),
+        (NSCC(), {"f": "rack"}, "'rack'"),  # it runs as SACK
+        (NSCC(), RackRecovery(), ""),
+    ],
+)
+def test_a_recovery_that_no_flow_has_is_named(source, recovery, named: str) -> None:
+    links = [dfc.Link("a", "s", 1e6, 1e-5, 100), dfc.Link("s", "d", 1e6, 1e-5, 100)]
+    flow = dfc.Flow("f", ("a", "s", "d"), source, size=5, host="nic")
+    scenario = dfc.Scenario("one", links, [flow], duration=1e-3)
+    if isinstance(recovery, dict) and isinstance(source, NewReno):
+        with pytest.raises(ValueError, match=r"^recovery of flow 'f' with NewReno\(\) = 'selective': must be one of"):
+            dfc.simulate(scenario, dfc.Packets(seed=1, recovery=recovery))
+        return
+    limits = dfc.simulate(scenario, dfc.Packets(seed=1, recovery=recovery)).limits
+    found = [limit for limit in limits if limit.startswith("unused options: ")]
+    assert [limit.split(": ")[1] for limit in found] == [f"recovery = {named}"] * bool(named)
 
 
 @pytest.mark.parametrize(("recovery", "repeats"), [("sack", True), (LATE, False)])
@@ -380,7 +424,7 @@ def test_a_program_of_a_user_may_mark_in_any_way() -> None:
         (FixedRate(), "selective", {"max_window": 1}, ""),
         (FixedRate(), dfc.SelectiveRepair(), {"max_window": 1}, ""),
         (FixedRate(), "selective", {"delayed_acks": True}, "delayed_acks of flow f"),
-        (dfc.CBR(100.0), "selective", {"max_window": 1}, "max_window of flow f"),
+        (dfc.CBR(100.0), "selective", {"max_window": 1}, "max_window of flow f and recovery = 'selective'"),
         (
             dfc.CBR(100.0),
             None,
@@ -510,6 +554,26 @@ def test_elements_that_act_on_no_packet_are_named(element, way_back) -> None:
     text = f"unused options: {name}: no packet of data passes {element.link}{way_back}"
     assert [limit for limit in run.limits if limit.startswith("unused options")] == [text] * (way_back is not None)
     assert bool(run.finished[0] == plain.finished[0]) is (way_back is not None)
+
+
+@pytest.mark.parametrize("level", ["packets", "fluid"])
+@pytest.mark.parametrize(
+    ("element", "named"),
+    [
+        (dfc.RateTrace("s->d", (0, 100), ("100Mbps", "10Mbps")), True),  # of 100 us
+        (dfc.RateTrace("s->d", (0, "100us"), ("100Mbps", "10Mbps")), False),
+        (dfc.DelayTrace("s->d", (0, 5.0), (0, "10us")), True),
+        (dfc.DelayTrace("s->d", (0,), ("10us",)), False),
+    ],
+    ids=repr,
+)
+def test_traces_that_change_after_the_end_are_named(element, named: bool, level: str) -> None:
+    links = [dfc.Link(*ends, "100Mbps", "1ms", 100) for ends in ("as", "sd")]
+    scenario = dfc.Scenario("one", links, [dfc.Flow("f", "asd", NewReno())], duration=0.2, elements=[element])
+    name = f"times of {type(element).__name__} at s->d"
+    text = f"unused options: {name}: times are in s, and the run ends at 0.2 s: only the first value is used"
+    limits = dfc.simulate(scenario, level=level).limits
+    assert [limit for limit in limits if limit.startswith("unused options")] == [text] * named
 
 
 def test_a_rate_over_time_of_a_link_with_acks_alone_is_named_in_the_fluid() -> None:
@@ -653,6 +717,27 @@ def test_packets_cut_to_headers_that_nobody_requests_are_named(source, receiver,
     assert (flags_of_limits(limits) != 0) == named  # of sweeps
     assert len(limits) == named
     assert re.search("[0-9]* packets of flows .* were cut to their headers" if named else "", "".join(limits))
+
+
+@pytest.mark.parametrize("buffer", ["80 kB", "1 MB"])
+def test_credits_that_full_buffers_drop_are_named(buffer: str) -> None:
+    """A buffer of 19 packets holds as many ACKs; each that is dropped with a credit costs a timeout of 1 ms."""
+    cable = dfc.Cable("100Gbps", "200m")
+    fabric = dfc.Fabric(fat_tree(6), cable, cable, buffer, 4096, dfc.Trimming())
+    receiver = dfc.RCCC(unsolicited=43, credit_per_pull=1, pull_rate=1.0)
+    options = {"source": dfc.Credited(), "links": fabric.links, "options": dfc.FlowOptions(receiver=receiver)}
+    flows = dfc.permutation(fabric.hosts, 1, sizes=200, routes="spray", **options)
+    scenario = fabric.scenario("permutation", flows, duration=1e-3, min_rto=1e-3)
+    run = dfc.simulate(scenario, dfc.Packets(seed=1, recovery=PATIENT))
+    limits = [limit for limit in run.limits if limit.startswith("lost credits: ")]
+    assert len(limits) == (buffer == "80 kB")
+    assert (flags_of_limits(limits) != 0) == (buffer == "80 kB")  # of sweeps
+    if limits:
+        counts = "[0-9]+ answers? to senders and [0-9]+ packets? of flows? "
+        assert re.match(f"lost credits: {counts}.* were dropped at links? .*, with their credits", limits[0])
+        assert np.isnan(run.finished).any()
+    else:
+        assert run.finished.max() < 1.25 * dfc.completion_bounds(scenario).job
 
 
 LATE = dfc.Reordering("b->c", p=0.05, delay="5ms")
