@@ -56,7 +56,8 @@ class CollectiveOptions(FlowOptions):
     Parameters
     ----------
     pieces
-        Pieces that follow each other through the tree of ``all_reduce(algorithm="tree")``.
+        Pieces that follow each other through the tree of ``all_reduce(algorithm="tree")``. A piece leaves when the one
+        before has been delivered, so that each costs the delay of the path once.
     delay
         Time from the arrival of a host's data to its next send, s.
     starts
