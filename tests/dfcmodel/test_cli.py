@@ -89,12 +89,12 @@ def test_animation(tmp_path) -> None:
 
 def test_a_run_of_microseconds_is_animated_with_a_sample_of_its_own(tmp_path) -> None:
     film, command = tmp_path / "queues.gif", ("takano2006/1", "--level", "packets", "--duration", "500us")
-    with pytest.raises(ValueError, match="at least two samples .* between them: give simulate a shorter sample"):
+    with pytest.raises(ValueError, match=r"at least two samples .* between them: give simulate a shorter sample"):
         call(*command, "--animation", film)
     assert call(*command, "--animation", film, "--sample", "25us").exit_code == 0
     with Image.open(film) as frames:
         assert frames.n_frames == 2  # the others are equal
-    with pytest.raises(ValueError, match="^sample = 5: must be a finite number > 0 and <= 0.0005"):
+    with pytest.raises(ValueError, match=r"^sample = 5: must be a finite number > 0 and <= 0\.0005"):
         call(*command, "--sample", "5")
 
 
