@@ -161,6 +161,7 @@ OF_COMMAND: dict[tuple[str, ...], dict[str, str]] = {
         "--dfc": "--no-dfc", "--tcp": "vegas", "--host": "unshaped", "--duration": "20ms", "--level": "fluid", "--seed": "--packet-jitter 5ms | --seed 7",
         "--steps": "8", "--steps-per-delay": "8", "--runs": "3", "--packet-jitter": "100us", "--animation": "out.gif",
         "--netcdf": "out.nc", "--save": "out.toml", "--max-cpu-time": "1e-9", "--native": "--native", "--record": "calls",
+        "--sample": "--json | --sample 5ms",
     },
     ("compare",): {
         "--rtt": "80ms", "--buffer": "10", "--loss": "2%", "--duration": "2s", "--runs": "3", "--seed": "7", "--warm-up": "0.5s",
@@ -497,7 +498,10 @@ IN_UNITS: dict[str, dict[str, tuple[str, ...]]] = {
         "--paused-rate": ("0.12Mbps", "120kbps", "10"), "--arrival-rates": ("0.24Mbps,24kbps", "20,2"), "--rtt": ("1500ms", "1.5s", "1.5"),
         "--bottleneck-rate": ("0.24Mbps --arrival-rates 20,2", "20 --arrival-rates 20,2"),
     },
-    SIMULATE: {"--duration": ("20ms", "20000us", "0.02"), "--packet-jitter": ("100us", "0.1ms"), "--max-cpu-time": ("1min", "60s", "60")},
+    SIMULATE: {
+        "--duration": ("20ms", "20000us", "0.02"), "--packet-jitter": ("100us", "0.1ms"), "--sample": ("5ms", "5000us", "0.005"),
+        "--max-cpu-time": ("1min", "60s", "60"),
+    },
     COMPARE: {
         "--bandwidth": ("1.536Mbps", "1500Kibit/s", "128"), "--rtt": ("50ms", "0.05"), "--buffer": ("20pkt", "30kB", "20"), "--duration": ("2s", "2000ms", "2"),
         "--warm-up": ("500ms", "0.5"), "--loss": ("2%", "0.02"), "--packet-size": ("3kB", "3000"),
