@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.lossless.guards.port_guards import PortGuard, WatchdogAlarm
-from dfcmodel.lossless.guards.watchdogs import Watchdog
+from dfcmodel.lossless.guards.watchdogs import MAX_BARE_TIME, Watchdog, check_bare_time
 from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.queueing.class_pauses import ALL, PFC
 from dfcmodel.network.queueing.disciplines import FIFO, Pause
@@ -162,7 +162,8 @@ def watch_packets(
     ------
     ValueError
         For a link without pauses or of another discipline than FIFO, Pause and PFC, for times that overlap or begin
-        after the run, for a fault that pauses nothing, and as `simulate` with ``Packets``.
+        after the run, for ends after run and 60 s that have no unit, for a fault that pauses nothing, and as `simulate`
+        with ``Packets``.
 
     Examples
     --------
@@ -241,6 +242,8 @@ def _parse_storms(
             limit = f"the end of the run, duration = {run_time:g} s"
             msg = f"must begin before {limit}; times in ms need their unit: '200 ms'"
             raise ValueError(f"{subject} = {times[-1, 0]:g} s: {msg}")
+        for pair, (_, end) in zip(rows, times.tolist(), strict=True):
+            check_bare_time(subject, pair[1], end, max(run_time, MAX_BARE_TIME))
         faults[p] = [(float(begin), float(end)) for begin, end in times]
     return faults
 

@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from dfcmodel.lossless.quantities import Given
     from markov import PhaseType
 
-__all__ = ["Watchdog", "check_times", "simulate_watchdog", "watchdog_time"]
+__all__ = ["MAX_BARE_TIME", "Watchdog", "check_bare_time", "check_times", "simulate_watchdog", "watchdog_time"]
 
 
+MAX_BARE_TIMES = {"polling": 3.0, "pollings": 3.0, "detection": 5.0}
+"""Maximum times in s of numbers without a unit: the maxima of SONiC, 3,000 and 5,000 ms."""
 MAX_BARE_TIME = 60.0
-"""Maximum time in s of a number without a unit: the maximum of SONiC, 60,000 ms."""
+"""The same of other times; SONiC restores after at most 60,000 ms."""
 
 
 def watchdog_time(name: str, value: Given) -> float:
@@ -40,10 +42,15 @@ def watchdog_time(name: str, value: Given) -> float:
     (0.2, 0.2)
     """
     time = duration(name, value)
-    if not isinstance(value, str) and time > MAX_BARE_TIME:
-        hint = f"files of switches have ms: write '{time:g} ms', or '{time:g} s'"
-        raise ValueError(f"{name} = {time:g}: must be at most {MAX_BARE_TIME:g} s without a unit; {hint}")
+    check_bare_time(name, value, time, MAX_BARE_TIMES.get(name, MAX_BARE_TIME))
     return time
+
+
+def check_bare_time(name: str, value: object, time: float, maximum: float) -> None:
+    """Raise ValueError for a number without a unit that is a time above ``maximum``, s."""
+    if not isinstance(value, str) and time > maximum:
+        hint = f"files of switches have ms: write '{time:g} ms', or '{time:g} s'"
+        raise ValueError(f"{name} = {time:g}: must be at most {maximum:g} s without a unit; {hint}")
 
 
 @declares(polling="time", detection="time", restoration="time", fraction="share")
@@ -69,7 +76,7 @@ class Watchdog:
     ------
     ValueError
         For a polling interval above the detection or the restoration time, more than 10,000 polls, a fraction outside
-        0 to 1, and numbers of more than 60 s without a unit: files of switches have ms.
+        0 to 1, and numbers without a unit above the maxima of SONiC (3 s, 5 s and 60 s): files of switches have ms.
 
     Examples
     --------
@@ -126,7 +133,7 @@ class Watchdog:
         """Return the probability that a single pause of length ``storm`` (s, or a string) is not detected.
 
         Its beginning is independent of the polls. The time to the next poll is uniform on the interval; it determines
-        the number of bad intervals. Numbers of more than 60 s without a unit are refused, as for the settings.
+        the number of bad intervals. Numbers of more than 60 s without a unit are refused, as for ``restoration``.
         """
         length = watchdog_time("storm", storm) / self.period  # in intervals
         n, f = self.polls, self.fraction

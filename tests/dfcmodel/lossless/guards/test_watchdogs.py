@@ -316,7 +316,7 @@ def test_pauses_by_faults_are_pauses_of_the_run() -> None:
 
 @pytest.mark.parametrize("storm", [(0.2, 1.0), (0.2, 5.0), (0.0, 0.9985)])
 def test_links_that_a_fault_stops_are_not_deadlocked(storm) -> None:
-    run = watch_packets(paused_chain(), Watchdog(5.0, 10.0, 10.0), storms={"3->4": [storm]}).run
+    run = watch_packets(paused_chain(), Watchdog("5 s", "10 s", "10 s"), storms={"3->4": [storm]}).run
     assert run.delivered[0, -1] == run.delivered[0, 60]
     assert run.deadlock is None
     assert run.storm is None
@@ -335,8 +335,10 @@ def test_an_endless_storm_is_never_restored() -> None:
 @pytest.mark.parametrize(
     ("times", "message"),
     [
-        ((200, 400, 400), r"^polling = 200: must be at most 60 s without a unit; files of switches have ms: write '200 ms'"),
-        ((1, 400, 400), r"^detection = 400: must be at most 60 s without a unit"),
+        ((200, 400, 400), r"^polling = 200: must be at most 3 s without a unit; files of switches have ms: write '200 ms'"),
+        ((20, 40, 40), r"^polling = 20: must be at most 3 s without a unit; files of switches have ms: write '20 ms'"),
+        ((1, 400, 400), r"^detection = 400: must be at most 5 s without a unit"),
+        ((1, 10, 20), r"^detection = 10: must be at most 5 s without a unit"),
         ((0.2, 0.4, 60000), r"^restoration = 60000: must be at most 60 s without a unit"),
     ],
 )  # fmt: skip
@@ -345,3 +347,10 @@ def test_times_in_ms_without_a_unit_are_refused(times, message) -> None:
         Watchdog(*times)
     assert Watchdog("200 s", "400 s", "400 s").polling == 200.0
     assert Watchdog(0.2, 0.4, 60).restoration == 60.0
+    assert Watchdog(3, 5, 60).detection == 5.0
+
+
+def test_a_recommended_watchdog_may_be_slower_than_those_of_switches() -> None:
+    pauses, gaps = PhaseType.exponential(50.0), PhaseType.exponential(5.0)
+    dog = recommend_watchdog(pauses, gaps, within="50 s", pollings=["0.5 s"]).watchdog
+    assert (dog.polling, dog.detection, dog.restoration) == (0.5, 49.5, 99.0)
