@@ -762,7 +762,7 @@ def _switch_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     }  # fmt: skip
     yield _reader(
         "Headroom tables: SONiC's configuration and templates", lossless.read_table,
-        formats="`config_db.json`, dumps of the database, `buffers.json.j2`.",
+        formats="`config_db.json`, dumps of the database, output of `mmuconfig -l` and `show buffer configuration`, `buffers.json.j2`.",
         used="; ".join((
             *(f"`{name}`: {_names(fields)}" for name, fields in used.items()),
             "`PORT`: `speed`, `autoneg`, `adv_speeds`, `admin_status`", "`CABLE_LENGTH`", "`DEVICE_METADATA`: `buffer_model`", _names(config_databases.PFC_MAPS),

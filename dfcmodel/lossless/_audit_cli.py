@@ -46,7 +46,9 @@ class _Switch:
 def audit(
     file: Annotated[
         Path,
-        typer.Argument(help="pg_profile_lookup.ini, buffers.json.j2, config_db.json, or CSV (speed, cable, xoff)."),
+        typer.Argument(
+            help="pg_profile_lookup.ini, buffers.json.j2, config_db.json, mmuconfig output, CSV (speed, cable, xoff)."
+        ),
     ],
     switch: _Switch,
     rate: Annotated[str | None, typer.Option(help="Of rows without a rate: 400Gbps.")] = None,

@@ -1,4 +1,4 @@
-"""Ports, their lossless classes and their headroom, from SONiC's ``config_db.json``.
+"""Ports, their lossless classes and their headroom, from SONiC's ``config_db.json``, and listings of its profiles.
 
 A row is a class of a port: rate and cable are the port's (tables ``PORT`` and ``CABLE_LENGTH``). With auto-negotiation
 the rate is the highest that the port advertises, as in SONiC's buffer manager. xoff belongs to the
@@ -36,7 +36,7 @@ from dfcmodel.lossless.quantities import metres
 from hopflow.checks import choice, format_value
 from hopflow.text_files import parse_json
 
-__all__ = ["read_configuration"]
+__all__ = ["LISTED", "read_configuration", "read_listing"]
 
 Fields = dict[str, Any]
 
@@ -68,6 +68,12 @@ SIMILAR = 0.88
 FLAT = re.compile(rf"(?P<table>{'|'.join(TABLES)})(?:_TABLE)?(?P<separator>[|:])(?P<name>.+)", re.DOTALL)
 REDIS_FIELDS = {"expireat", "ttl", "type", "value"}
 """Fields of an object in a dump by redis-dump, as in SONiC's ``show techsupport``; ``value`` has the table's."""
+LISTED = re.compile(
+    r"^(?P<kind>Pool|Profile|Lossless traffic pattern)(?: for namespace (?P<chip>\S+))?:(?: (?P<name>\S+))?[ \t]*$",
+    re.MULTILINE,
+)
+"""Heading of an object in a listing by SONiC's ``mmuconfig -l`` and ``show buffer configuration``."""
+LISTED_TABLES = {"Pool": "BUFFER_POOL", "Profile": "BUFFER_PROFILE", "Lossless traffic pattern": LOSSLESS_PARAMETERS}
 MAX_TABLES = 2000
 """Maximum number of tables of a configuration; SONiC has hundreds."""
 CLASSES = range(8)
@@ -87,7 +93,40 @@ def read_configuration(text: str) -> TableContent:
     if not isinstance(data, dict):
         kind = "a JSON list, as for swssconfig" if isinstance(data, list) else "no JSON object"
         raise ValueError(f"is {kind}: must be an object with a table BUFFER_PROFILE")  # noqa: TRY004
-    data = _nest_tables(data)
+    return _rows_of(_nest_tables(data))
+
+
+def read_listing(text: str) -> TableContent:
+    """Return a row per profile with an xoff from a listing of pools and profiles, as ``mmuconfig -l`` prints it.
+
+    Lines before the first heading, such as a prompt of the shell, are skipped.
+    """
+    tables: dict[str, dict[str, Fields]] = {"BUFFER_PROFILE": {}}
+    chips: set[str] = set()
+    fields: Fields | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if heading := LISTED.fullmatch(line):
+            chips.add(heading["chip"] or "")
+            if len(chips) > 1:
+                names = ", ".join(sorted(filter(None, chips)))
+                raise ValueError(f"line {number}: the listing is of several chips ({names}): give the lines of one")
+            objects, name = tables.setdefault(LISTED_TABLES[heading["kind"]], {}), heading["name"] or heading["kind"]
+            if name in objects:
+                raise ValueError(f"line {number}: {format_value(name)} is given twice")
+            fields = objects[name] = {}
+        elif fields is None or not set(line) - set("- ") or words[:1] == ["Total"]:
+            continue
+        elif len(words) == 2 and words[0] not in fields:
+            fields[words[0]] = words[1]
+        else:
+            allowed = "must be a field and its value, each field once, or a heading such as 'Profile: name'"
+            raise ValueError(f"line {number}: {format_value(line.strip())}: {allowed}")
+    return _rows_of(tables)
+
+
+def _rows_of(data: Fields) -> TableContent:
+    """Return rows and skipped profiles from the tables of a database."""
     parts = [name for name, tables in data.items() if isinstance(tables, dict) and "BUFFER_PROFILE" in tables]
     if parts:
         raise ValueError(f"the file is of several chips ({', '.join(parts)}): give the tables of one")

@@ -49,6 +49,7 @@ that is no key matches too: otherwise the search begins again within it, for eac
 PROFILE = re.compile(r"(pg_lossless_[\w.+-]+_profile)|pg_lossless_[\w.+-]*", re.ASCII | re.IGNORECASE)
 """Name of a lossless profile, or, without a group, what begins like one: it matches for the same reason."""
 LOSSLESS = re.compile("pg_lossless_", re.IGNORECASE)
+NO_LOSSLESS = "no profile of a lossless class: SONiC takes these from pg_profile_lookup.ini"
 FIELD = re.compile(r'"([^"]*)"\s*:\s*(?:"([^"]*)"|([^\s",]+))')
 LITERAL = re.compile(r"\s*(?:'([^'\\]*)'|\"([^\"\\]*)\"|([0-9]+))\s*")
 WORD = re.compile(r"[^\W\d]\w*")
@@ -116,6 +117,10 @@ def read_template(text: str) -> TableContent:
         if name not in listed:
             listed.add(name)
             skipped.append((name, "it is neither the key of an object nor a reference"))
+    if not names and not any(map(LOSSLESS.match, listed)) and '"BUFFER_PROFILE"' in plain.text:
+        skipped.insert(
+            0, ("BUFFER_PROFILE", "no profile of a lossless class: SONiC takes these from pg_profile_lookup.ini")
+        )
     return [row._replace(pool_size=pools[row.pool]) if row.pool in pools else row for row in rows], skipped
 
 

@@ -1,6 +1,6 @@
-"""Readers of headroom tables: ``pg_profile_lookup.ini``, ``buffers.json.j2``, ``config_db.json`` and CSV.
+"""Readers of headroom tables: ``pg_profile_lookup.ini``, ``buffers.json.j2``, ``config_db.json``, listings and CSV.
 
-The first three are formats of SONiC. A row needs a rate and a cable. In ``config_db.json`` they are properties of the
+All except CSV are formats of SONiC. A row needs a rate and a cable. In ``config_db.json`` they are properties of the
 port, elsewhere of the line, or of the profile's name (``pg_lossless_<speed>_<cable>_profile``).
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from dfcmodel.lossless.audits.buffer_tables import BufferTable
-from dfcmodel.lossless.audits.config_databases import read_configuration
+from dfcmodel.lossless.audits.config_databases import LISTED, read_configuration, read_listing
 from dfcmodel.lossless.audits.jinja_templates import read_template
 from dfcmodel.lossless.audits.profiles import (
     DraftRow,
@@ -55,8 +55,9 @@ def read_table(
     path
         The file, in UTF-8, of at most 16 MiB and 5,000 rows, or an open file, such as ``io.StringIO(text)``.
     kind
-        ``lookup`` (``pg_profile_lookup.ini``), ``template`` (``buffers.json.j2``), ``config`` (``config_db.json``) or
-        ``csv``; None: by the suffix of the name, or by the content of an open file without a name.
+        ``lookup`` (``pg_profile_lookup.ini``), ``template`` (``buffers.json.j2``), ``config`` (``config_db.json``),
+        ``listing`` (output of ``mmuconfig -l``) or ``csv``; None: by the ending of the name (``.ini``, ``.j2``,
+        ``.json``, ``.csv``), otherwise by the content.
     rate, cable
         Defaults for rows without them, such as ``400Gbps``, ``300m``: profiles whose names have neither, ports without
         a speed or length, CSV files without such a column.
@@ -82,6 +83,9 @@ def read_table(
     headroom of a pool. Other tables and fields are skipped, except that tables of buffers and ``PORT_QOS_MAP`` refuse
     unknown fields. Dumps of the database are read as well, with keys such as ``BUFFER_PG|Ethernet0|3-4`` or
     ``BUFFER_PG_TABLE:Ethernet0:3-4``.
+
+    *listing*: the pools and profiles that ``mmuconfig -l`` and ``show buffer configuration`` print, of one chip. A
+    profile is a row by its name.
 
     *template*: profiles whose numbers are constants of the file. Others are ``skipped``, with the reason: profiles
     within ``if`` and ``for``, and computed numbers, such as a variable that is set twice or in a branch. Every profile
@@ -112,12 +116,8 @@ def read_table(
     text = read_text("path", path, MAX_BYTES)
     name = str(path if isinstance(path, str | Path) else getattr(path, "name", ""))
     if kind is None:
-        kind = ENDINGS.get(Path(name).suffix.lower()) if name else _kind_of(text)
+        kind = ENDINGS.get(Path(name).suffix.lower()) or _kind_of(text)
     source = Path(name).name or "table"
-    if kind not in FORMATS:
-        allowed = ", ".join(FORMATS)
-        hint = f"must be one of {allowed}; by the ending of a name: {', '.join(ENDINGS)}"
-        raise ValueError(f"kind = {format_value(kind)} for {source}: {hint}")
     defaults = (
         None if rate is None else float(bit_rate("rate", rate)),
         None if cable is None else metres("cable", cable),
@@ -132,12 +132,14 @@ def read_table(
 
 
 def _kind_of(text: str) -> str:
-    """Return the kind of file from its text: "template", "config" (JSON), "csv" or "lookup"."""
+    """Return the kind of file from its text: "template", "config" (JSON), "listing", "csv" or "lookup"."""
     if re.search(r"\{[%{#]", text):
         return "template"
     first = next((line for line in text.splitlines() if line.strip()), "")
     if first.lstrip().startswith("{") or re.match(r"\s*\[\s*\{", text):
         return "config"
+    if LISTED.search(text):
+        return "listing"
     return "csv" if "," in first else "lookup"
 
 
@@ -255,7 +257,7 @@ def _mark_duplicates(rows: list[DraftRow]) -> list[DraftRow]:
 
 
 FORMATS: dict[str, Callable[[str], TableContent]] = {
-    "lookup": _lookup, "template": read_template, "config": read_configuration, "csv": _csv,
+    "lookup": _lookup, "template": read_template, "config": read_configuration, "listing": read_listing, "csv": _csv,
 }  # fmt: skip
 """Readers by kind: they return rows that may lack a rate or a cable, and profiles without a row with the reason."""
 ENDINGS = {".ini": "lookup", ".j2": "template", ".json": "config", ".csv": "csv"}

@@ -217,8 +217,8 @@ def recommend_watchdog(
     for period in sorted((watchdog_time("pollings", polling) for polling in pollings), reverse=True):
         count = math.floor(limit / period - share + 1e-9)
         if count >= 1:
-            times = (f"{polls * period!r} s" for polls in (1, count, 2 * count))
-            dog = Watchdog(*times, share)
+            polling, detection, restoration = (f"{polls * period!r} s" for polls in (1, count, 2 * count))
+            dog = Watchdog(polling, detection, restoration, share)
             risk = watchdog_risk(dog, pauses, gaps)
             if risk.worst * YEAR <= max_alarms:
                 return risk

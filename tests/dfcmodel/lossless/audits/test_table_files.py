@@ -256,6 +256,72 @@ def test_an_open_file_without_a_name_is_read_by_its_content(tmp_path, ending: st
         assert read_table(file).source == path.name
 
 
+LISTING = """admin@switch:~$ mmuconfig -l
+Pool{chip}: ingress_lossless_pool
+----  ----------
+mode  dynamic
+size  6441610000
+type  both
+xoff  311296
+----  ----------
+
+Profile{chip}: egress_lossless_profile
+---------  ---------------------
+pool       ingress_lossless_pool
+static_th  33030144
+---------  ---------------------
+
+Profile{chip}: pg_lossless_400000_300m_profile
+----------  ---------------------
+dynamic_th  0
+pool        ingress_lossless_pool
+size        1280
+xoff        315392
+xon         2560
+xon_offset  1280
+----------  ---------------------
+
+Total profiles: 2
+"""
+
+
+@pytest.mark.parametrize("chip", ["", " for namespace asic0"])
+@pytest.mark.parametrize("name", ["mmu.txt", "mmuconfig", "mmu.out"])
+def test_listings_of_a_switch_are_tables(tmp_path, chip: str, name: str) -> None:
+    """As in sonic-buildimage, issue 15148; sonic-utilities, scripts/mmuconfig prints them."""
+    path = tmp_path / name
+    path.write_text(LISTING.format(chip=chip))
+    table = read_table(path)
+    (row,) = table.rows
+    assert (row.place, row.rate, row.cable) == ("pg_lossless_400000_300m_profile", 400e9, 300.0)
+    assert (row.xoff, row.xon, row.size, row.pool, row.pool_size) == (
+        315392,
+        2560,
+        1280,
+        "ingress_lossless_pool",
+        311296,
+    )
+    assert [name for name, _ in table.skipped] == ["egress_lossless_profile"]
+    assert "ingress_lossless_pool has 311,296 B in all" in audit_headroom(table).rows[0].reason
+
+
+def test_the_ratio_of_a_listing_is_that_of_its_pools() -> None:
+    pattern = "Lossless traffic pattern:\n--------------------  -\nover_subscribe_ratio  2\n--------------------  -\n\n"
+    text = pattern + LISTING.format(chip="").replace("xoff  311296\n", "").partition("\n")[2]
+    assert "over_subscribe_ratio = 2" in read_table(io.StringIO(text)).rows[0].remarks[0]
+
+
+@pytest.mark.parametrize("name", ["config_db.json.bak", "pg_profile_lookup.ini.orig", "lookup", "buffers.template"])
+def test_files_with_other_endings_are_read_by_their_content(tmp_path, name: str) -> None:
+    texts = {
+        "c": '{"BUFFER_PROFILE": {"pg_lossless_100000_40m_profile": {"xoff": "51200"}}}',
+        "b": '{%- set a = 1 %}"pg_lossless_100000_40m_profile": {"xoff": "51200"}',
+    }
+    path = tmp_path / name
+    path.write_text(texts.get(name[0], LOOKUP))
+    assert read_table(path).rates[0] == 100e9
+
+
 # A configuration: a row for each lossless class of each port.
 
 NAMED = "pg_lossless_100000_5m_profile"
@@ -709,6 +775,8 @@ def test_lookup_files_without_rows_are_refused(text: str, message: str) -> None:
         ("{% import 'objects.j2' as defs with context %}\n", "{% import 'objects.j2' as defs with context %}: a file of its own: not read"),
         ("{% from 'objects.j2' import pools %}\n", "{% from 'objects.j2' import pools %}: a file of its own: not read"),
         ("{% extends 'base.j2' %}\n", "{% extends 'base.j2' %}: a file of its own: not read"),
+        # nexthop/x86_64-nexthop_4210-r0021/NH-4210-F-O256/BALANCED/buffers_defaults_t1.j2: profiles of lossy classes alone
+        ("{%- include 'buffer_ports.j2' %}\n\"BUFFER_POOL\": {\"ingress_lossless_pool\": {\"type\": \"ingress\", \"xoff\": \"81553920\"}}, \"BUFFER_PROFILE\": {\"ingress_lossy_profile\": {\"size\": \"0\"}}", "BUFFER_PROFILE: no profile of a lossless class: SONiC takes these from pg_profile_lookup.ini"),
         # aurora-710/buffers_defaults_t0.j2: a profile for all ports
         ('"BUFFER_PROFILE": {"ingress_lossless_profile": {"pool":"ingress_lossless_pool", "size":"4096", "dynamic_th":"0", "xon":"18432", "xoff":"18432"}}', "ingress_lossless_profile: its name has no speed and cable and no port uses it; give rate and cable"),
     ],
