@@ -90,8 +90,8 @@ UNIT_EXAMPLES = {
 """Examples of a parameter by the dimension of its unit."""
 
 
-def _refuse_repeats(command: Any, context: Any, words: list[str]) -> None:
-    """Refuse a repeated option that takes one value; click would use the last value.
+def _refuse_repeats(command: Any, context: Any, words: list[str]) -> dict[str, Any]:
+    """Refuse a repeated option that takes one value, of which click would use the last; return the words by parameter.
 
     Raises
     ------
@@ -99,9 +99,10 @@ def _refuse_repeats(command: Any, context: Any, words: list[str]) -> None:
         Naming the option.
     """
     if context.resilient_parsing:  # a completion
-        return
+        return {}
+    given: dict[str, Any]
     try:
-        _, _, order = command.make_parser(context).parse_args(args=list(words))
+        given, _, order = command.make_parser(context).parse_args(args=list(words))
     except Exception as error:
         if not hasattr(error, "possibilities"):  # what click raises for an unknown option has them
             raise
@@ -113,6 +114,20 @@ def _refuse_repeats(command: Any, context: Any, words: list[str]) -> None:
     for option in single:
         if single.count(option) > 1:
             raise typer.BadParameter("is given more than once", ctx=context, param=option)
+    return given
+
+
+@contextmanager
+def _named_values(given: Mapping[str, Any]) -> Iterator[None]:
+    """Name the value of an option in the error of its conversion, which may be Pydantic's, without the value."""
+    try:
+        yield
+    except typer.BadParameter as error:
+        value = given.get(getattr(error.param, "name", None) or "")
+        if isinstance(value, str) and repr(value) not in error.message:
+            reason = error.message.removesuffix(".").partition(", unable to parse")[0]
+            error.message = f"{value!r}: {reason.replace('Input should be', 'must be', 1)}"
+        raise
 
 
 def _near_options(unknown: str, options: Sequence[str]) -> list[str]:
@@ -168,8 +183,8 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words after the command's name."""
-        _refuse_repeats(self, ctx, args)
-        remaining: list[str] = super().parse_args(ctx, args)
+        with _named_values(_refuse_repeats(self, ctx, args)):
+            remaining: list[str] = super().parse_args(ctx, args)
         return remaining
 
     def invoke(self, ctx: Any) -> Any:
@@ -190,8 +205,8 @@ class Group(TyperGroup):
         if not args and self.no_args_is_help and not ctx.resilient_parsing:
             typer.echo(ctx.get_help())
             ctx.exit()
-        _refuse_repeats(self, ctx, args)
-        remaining: list[str] = super().parse_args(ctx, args)
+        with _named_values(_refuse_repeats(self, ctx, args)):
+            remaining: list[str] = super().parse_args(ctx, args)
         return remaining
 
     def invoke(self, ctx: Any) -> Any:

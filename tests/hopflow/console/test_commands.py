@@ -173,6 +173,22 @@ def test_an_option_given_twice_is_refused_unless_it_may_be_repeated(names, comma
         assert error.value.param.name == option.name
 
 
+def test_an_option_that_takes_a_number_names_a_value_that_is_none() -> None:
+    """Typer's own message is Pydantic's, without the value: "Input should be a valid number"."""
+    numbers = 0
+    for command in ALL.values():
+        for option in command.params:
+            if option.param_type_name != "option" or option.is_flag or option.multiple:
+                continue
+            try:
+                command.make_context("x", [option.opts[-1], "1/32"])
+            except typer.BadParameter as error:  # of an argument that is missing, if the option is a string
+                if error.param is option:
+                    numbers += 1
+                    assert re.search("'1/32'.* valid (integer|number|int|float)", error.message)
+    assert numbers > 5
+
+
 @for_each(
     [
         (["simulte"], "did you mean 'simulate'"),
