@@ -19,7 +19,7 @@ from dfcmodel.lossless.datasheets import CreditDatasheet
 from dfcmodel.lossless.paused.headroom_items import Item
 from dfcmodel.lossless.paused.paused_links import PausedLink
 from dfcmodel.lossless.paused.worst_cases import Burst, largest_drain
-from dfcmodel.lossless.quantities import OVERHEAD, bit_rate, bit_times, frames_and_cell, metres, velocity
+from dfcmodel.lossless.quantities import LARGEST_FRAME, OVERHEAD, bit_rate, bit_times, frames_and_cell, metres, velocity
 from hopflow.checks import one_number
 from hopflow.deprecations import takes_options
 from hopflow.fork_safety import cached_property
@@ -65,6 +65,10 @@ class CreditedLink(PausedLink):
 
     shortest_frame: ClassVar[int] = 1
     """Fibre Channel and InfiniBand have frames of less than 64 bytes."""
+
+    def _check_cell(self) -> None:
+        """Replace the cell by its value as an int: a byte, a flit, a cell, or the buffer of a frame."""
+        self._store_integer("cell", 1, LARGEST_FRAME)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -207,7 +211,8 @@ def credits(
     lossless_mtu
         Bytes of the largest frame under credits; None: ``mtu``.
     credit
-        Bytes of a credit, a cell of the receiver's buffer; None counts bytes.
+        Bytes of a credit: a cell of the receiver's buffer, a flit (16 B of NVLink and PCI Express), or the buffer of a
+        whole frame (2148 B of Fibre Channel, whatever the frame). None counts bytes.
     small_packets
         0: all frames have ``lossless_mtu`` bytes; 1: any size of at least ``smallest``; between: a cap per window.
     datasheet

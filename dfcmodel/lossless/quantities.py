@@ -120,13 +120,15 @@ def frames_and_cell(
 ) -> tuple[int, int, int]:
     """Return the largest frame of any class, that of the lossless class, and the cell (1: no cells), in bytes.
 
-    >>> frames_and_cell(9216, None, "192 B")
-    (9216, 9216, 192)
+    A ``cell`` of a chip has 64 bytes to those of a frame. A ``credit`` may be less, a flit, or the buffer of a frame.
+
+    >>> frames_and_cell(9216, None, "192 B"), frames_and_cell(2148, 1060, 2148, "credit")
+    ((9216, 9216, 192), (2148, 1060, 2148))
     """
     largest = frame_size("mtu", mtu)
     largest_lossless = largest if lossless_mtu is None else frame_size("lossless_mtu", lossless_mtu)
     size = 1 if cell is None else frame_size(name, cell, minimum=1)
-    if cell is not None and not 64 <= size <= largest_lossless:
+    if cell is not None and name == "cell" and not 64 <= size <= largest_lossless:
         allowed = f"must be None to count bytes, or 64..{largest_lossless}, the largest frame"
         raise ValueError(f"{name} = {cell!r}: {allowed}")
     return largest, largest_lossless, size

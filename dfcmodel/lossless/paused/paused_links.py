@@ -99,14 +99,18 @@ class PausedLink:
             )
         flag("merged", self.merged)
         flag("resume_queued", self.resume_queued)
-        cell = unwrap_scalar(self.cell)
-        lowest = 1 if isinstance(cell, (int, float)) and cell == 1 else SMALLEST_FRAME
-        why = "between the smallest and the largest frame; None: bytes"
-        self._store_integer("cell", lowest, self.lossless_mtu, why)
+        self._check_cell()
         one_number("small_packets", self.small_packets, at_least=0.0, at_most=1.0)
         self._store_integer("classes", 1, 8)
         for name in ("cable", "response", "interface", "gearbox", "pipeline"):
             self._store_integer(name, 0, 10**13, "bit times")
+
+    def _check_cell(self) -> None:
+        """Replace the cell by its value as an int; ValueError for one that no chip has."""
+        cell = unwrap_scalar(self.cell)
+        lowest = 1 if isinstance(cell, (int, float)) and cell == 1 else SMALLEST_FRAME
+        why = "between the smallest and the largest frame; None: bytes"
+        self._store_integer("cell", lowest, self.lossless_mtu, why)
 
     def _store_integer(self, name: str, low: int, high: int, why: str = "") -> None:
         """Replace field ``name`` by its value as an int; ValueError outside of ``low`` to ``high``."""

@@ -94,6 +94,27 @@ def test_frames_with_less_beside_them_need_more_credits() -> None:
         credits(**link, datasheet=CreditDatasheet(overhead=1001))
 
 
+def test_a_credit_is_a_flit_a_cell_or_the_buffer_of_a_frame() -> None:
+    """simllm, pull request 149: packets of 272 B in flits of 16 B, 256 credits of a packet, reported after 200 ns."""
+    sheet = CreditDatasheet(overhead=0, pipeline="200ns", message=16)
+    packets, flits = (credits("800Gbps", "1m", 272, credit=size, datasheet=sheet) for size in (272, 16))
+    assert flits.bytes == packets.bytes == 22_032
+    assert packets.credits < 256
+    sheet = CreditDatasheet(overhead=24)
+    whole, frame = (credits("6.8Gbps", "100km", 2148, 1060, size, datasheet=sheet) for size in (2148, 1060))
+    assert whole.credits == frame.credits
+    rng = np.random.default_rng(6)
+    for _ in range(100):
+        size = int(rng.integers(64, 3000))
+        credit = int(rng.integers(1, 64) if rng.random() < 0.5 else rng.integers(size, 2 * size + 1))
+        share, smallest = float(rng.choice([0.0, 0.5, 1.0])), int(rng.integers(16, 65))
+        found = credits(
+            "100Gbps", "300m", 9216, size, credit, small_packets=share, datasheet=CreditDatasheet(smallest=smallest)
+        )
+        assert found.witness().holds, found.link
+        assert sum(item.bytes[1] for item in found.items) == pytest.approx(found.bytes, rel=1e-12)
+
+
 def test_frames_may_be_smaller_than_those_of_ethernet() -> None:
     """A buffer of 2,148 B for each frame of Fibre Channel, of 36 B and a gap of 24 B: 60 B on the line."""
     link = {"rate": "6.8Gbps", "cable": "50km", "mtu": 2148, "credit": 2148, "small_packets": 1.0}
@@ -119,7 +140,7 @@ def test_results_as_data_and_display() -> None:
     [
         ({"rate": 400.0}, "rate = 4"),
         ({"cable": "300"}, "cable = '300'"),
-        ({"credit": 32}, "credit = 32"),
+        ({"credit": 70_000}, "credit = 70000"),
         ({"message": 0}, "message = 0"),
         ({"small_packets": 2}, "small_packets = 2"),
         ({"update": "1 B B"}, "update = '1 B B'"),
