@@ -777,7 +777,9 @@ PLAIN = frozenset((float, int, bool, str, type(None)))
 def in_packets_of(value: Any, size: float) -> Any:
     """Convert quantities in bits or bytes within a value to packets.
 
-    A value without such quantities is returned itself.
+    A value without such quantities is returned itself. An object with ``check_packets`` is checked by it: amounts in
+    bytes that must hold a packet are checked in packets of this size alone, as packets of 1500 bytes, in which they are
+    kept before, may be larger.
 
     Parameters
     ----------
@@ -821,10 +823,14 @@ def in_packets_of(value: Any, size: float) -> Any:
         if converted is not part:
             changes[name] = converted
     if not changes:
-        return value
-    if isinstance(value, Parametrized):
-        return _build(type(value), {**fields, **changes}, value._given)
-    return dataclasses.replace(value, **changes)
+        result = value
+    elif isinstance(value, Parametrized):
+        result = _build(type(value), {**fields, **changes}, value._given)
+    else:
+        result = dataclasses.replace(value, **changes)
+    if check := getattr(result, "check_packets", None):
+        check()
+    return result
 
 
 @functools.lru_cache(maxsize=1024)

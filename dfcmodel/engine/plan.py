@@ -62,6 +62,7 @@ from dfcmodel.network.callback_events import Signature, manager_signature_of
 from dfcmodel.network.elements.delays import DelayTrace
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import rules_of
+from dfcmodel.network.links import buffer_text
 from dfcmodel.network.queueing.disciplines import FIFO, dfc_of, manager_of
 from responsefn.rule_events import signatures_of
 
@@ -820,7 +821,7 @@ def _check_rooms(scenario: Scenario, n: int) -> None:
         msg = "in the fluid each flow of a host has an access link, for which PFC reserves room,"
         msg += f" {reserved:g} packets in all"
         hint = "increase it, or use method=Packets()"
-        raise ValueError(f"buffer of link {link.name!r} = {link.buffer!r}: {msg}; {hint}")
+        raise ValueError(f"buffer of link {link.name!r} = {buffer_text(link)}: {msg}; {hint}")
 
 
 def _pause_row(plan: FluidPlan, n: int, u: int) -> Any:

@@ -39,6 +39,7 @@ __all__ = [
     "Routes",
     "among",
     "buffer_in_packets",
+    "buffer_text",
     "check_count",
     "check_pause_threshold",
     "column_for",
@@ -180,6 +181,19 @@ def buffer_in_packets(link: Link, packet_size: float) -> float:
     return buffer.packets(packet_size) if isinstance(buffer, ByteBuffer) else buffer
 
 
+def buffer_text(link: Link) -> str:
+    """Return the buffer of a link as a string for messages.
+
+    >>> buffers = 95.0, ByteBuffer("150 kB"), ByteBuffer("150 kB", cell=80)
+    >>> [buffer_text(Link(1, 2, rate=1e3, delay=0.01, buffer=size)) for size in buffers]
+    ['95 packets', '150000 B', '150000 B in cells of 80 B']
+    """
+    buffer = link.buffer
+    if not isinstance(buffer, ByteBuffer):
+        return f"{buffer:g} packets"
+    return f"{buffer.size} B" + (f" in cells of {buffer.cell} B" if int(buffer.cell) > 1 else "")
+
+
 def queue_room(link: Link) -> tuple[int, int]:
     """Return a queue's capacity at packet level and its unit: (packets, 0), or (bytes, bytes per cell).
 
@@ -198,8 +212,9 @@ def check_pause_threshold(link: Link, room: float) -> None:
     """
     if link.discipline.pauses == "link":
         levels = f"high = {room / 2:g} and low = {room / 4:g}"
-        hint = f"no more fits into its buffer, so it never pauses; set, say, {levels}, or use FIFO"
-        one_number(f"high of link {link.name!r}", link.discipline.thresholds[0], below=room, hint=hint)
+        hint = f"no more fits into its buffer, {buffer_text(link)}, so it never pauses; set, say, {levels}, or use FIFO"
+        threshold = getattr(link.discipline, "high", link.discipline.thresholds[0])  # Pause: as it was written
+        one_number(f"high of link {link.name!r}", threshold, below=room, hint=hint)
 
 
 class Links(Sequence[Link]):

@@ -31,6 +31,7 @@ from dfcmodel.network.links import (
     Node,
     Routes,
     buffer_in_packets,
+    buffer_text,
     check_pause_threshold,
     distinct,
     distinct_rows,
@@ -734,8 +735,7 @@ class Ingresses(RoutedFlows):
             hint = f"increase it to {needed} packets ({size}), or reduce {rule.room_options}"
             if getattr(rule, "counts", "switch") != "switch":
                 hint += "; with counts='switch', as switches count, the links of a switch share what is reserved"
-            has = link.buffer if isinstance(link.buffer, ByteBuffer) else f"{link.buffer:g}"
-            raise ValueError(f"buffer of link {link.name!r} = {has}: {msg}; {hint}")
+            raise ValueError(f"buffer of link {link.name!r} = {buffer_text(link)}: {msg}; {hint}")
 
 
 @quantities(duration="time", min_rto="time", packet_size="size")
@@ -988,7 +988,7 @@ class Scenario(Ingresses):
             link: Any = self.links[n]
             if self.buffer_of(n) < 1.0:
                 limit = f"must hold a packet, {link.buffer.taken(self.packet_size):g} B"
-                raise ValueError(f"buffer of link {link.name!r} = {link.buffer!r}: {limit}")
+                raise ValueError(f"buffer of link {link.name!r} = {buffer_text(link)}: {limit}")
             if link.shared:
                 check_pause_threshold(link, self.buffer_of(n))
 
@@ -1157,8 +1157,8 @@ def _in_packets(where: str, part: Any, size: float) -> Any:
     try:
         return in_packets_of(part, size)
     except ValueError as error:
-        hint = f"packets of {size:g} bytes: give a number of these, or bits or bytes alone"
-        raise ValueError(f"{where}: {error}; the scenario has {hint}") from None
+        hint = ": give a number of these, or bits or bytes alone" if "are part of it" in str(error) else ""
+        raise ValueError(f"{where}: {error}; the scenario has packets of {size:g} bytes{hint}") from None
 
 
 def _distinct(kind: str, names: Collection[str], hint: str = "") -> None:

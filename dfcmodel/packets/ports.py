@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from dfcmodel.network.links import Routes, distinct, places_of, present, queue_room
+from dfcmodel.network.links import Routes, buffer_text, distinct, places_of, present, queue_room
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ByClass
 from dfcmodel.network.queueing.coupled import DualPI2
@@ -229,7 +229,7 @@ class Ports(Sequence[Port]):
         room, cell = queue_room(link)
         if cell and self._is_ns2 and self._packet_size >= room:
             msg = f"must be above a packet of {self._packet_size:g} B, as ns-2's queues"
-            raise ValueError(f"buffer of link {link.name} = {link.buffer!r}: {msg}")
+            raise ValueError(f"buffer of link {link.name} = {buffer_text(link)}: {msg}")
         return room - 1 if self._is_ns2 and type(discipline) is FIFO else room, cell
 
     def _add(self, port: Port) -> int:

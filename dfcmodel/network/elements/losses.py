@@ -10,7 +10,7 @@ from dfcmodel.network.drop_causes import CAUSES
 from dfcmodel.network.elements.base import PathElement
 from hopflow.checks import integer, one_number
 from hopflow.parameters import extends
-from hopflow.units import WithUnit, check_rate, quantities
+from hopflow.units import PacketUnits, WithUnit, check_rate, quantities
 
 __all__ = ["BurstLoss", "PeriodicLoss", "Policer"]
 
@@ -62,6 +62,11 @@ class Policer(PathElement):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_rate("rate", self.rate)
+        if not isinstance(self.burst, PacketUnits):
+            self.check_packets()
+
+    def check_packets(self) -> None:
+        """Raise ValueError for a bucket that holds no packet."""
         one_number("burst", self.burst, at_least=1.0, at_most=1e9, hint="in packets")
 
     def start(self) -> State:

@@ -193,8 +193,13 @@ class HeavyTailed(ArrivalProcess):
 
     def __post_init__(self) -> None:
         one_number("rate", self.rate, above=0.0, hint="in packets/s")
-        one_number("mean_burst", self.mean_burst, above=1.0, at_most=float(MAX_BATCH), hint="in packets")
         one_number("tail", self.tail, above=1.0)
+        if not isinstance(self.mean_burst, PacketUnits):
+            self.check_packets()
+
+    def check_packets(self) -> None:
+        """Raise ValueError for bursts of at most a packet in the mean."""
+        one_number("mean_burst", self.mean_burst, above=1.0, at_most=float(MAX_BATCH), hint="in packets")
 
     @cached_property
     def scale(self) -> float:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from dfcmodel.network.queueing.programs import SwitchProgram
 from hopflow.checks import one_number
 from hopflow.parameters import extends
-from hopflow.units import WithUnit, quantities
+from hopflow.units import PacketUnits, WithUnit, quantities
 
 __all__ = ["INT", "Trimming"]
 
@@ -92,6 +92,11 @@ class Trimming(SwitchProgram):
     of_queue = ("sent",)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.limit, PacketUnits) and not isinstance(self.headers, PacketUnits):
+            self.check_packets()
+
+    def check_packets(self) -> None:
+        """Raise ValueError for less than a packet, or a header."""
         one_number("limit", self.limit, at_least=1.0, hint="in packets")
         one_number("headers", self.headers, at_least=1.0)
 

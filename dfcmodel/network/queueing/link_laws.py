@@ -16,7 +16,7 @@ from dfcmodel.network.queueing.disciplines import (
     numeric_fields,
 )
 from hopflow.checks import one_number
-from hopflow.units import WithUnit, quantities
+from hopflow.units import PacketUnits, WithUnit, quantities
 
 if TYPE_CHECKING:
     from typing import Self
@@ -284,6 +284,11 @@ class Credits(LinkLaw):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.buffer, PacketUnits) and not isinstance(self.update, PacketUnits):
+            self.check_packets()
+
+    def check_packets(self) -> None:
+        """Raise ValueError for less than a packet, and an update that leaves no room for one."""
         if self.buffer is not None:
             one_number("buffer", self.buffer, at_least=1.0, hint="in packets")
         one_number("update", self.update, at_least=1.0, hint="in packets")

@@ -80,6 +80,37 @@ def test_bits_and_bytes_are_those_of_any_packet(rate: Any, size: float) -> None:
     assert other.links[1].rate == 1e3
 
 
+SMALL = {
+    "buffer": lambda: dfc.Credits(buffer="700B"),
+    "update": lambda: dfc.Credits(buffer="30kB", update="700B"),
+    "limit": lambda: dfc.Trimming(limit="700B"),
+    "headers": lambda: dfc.Trimming(headers="700B"),
+    "burst": lambda: dfc.Policer("a->b", "12Mbps", "700B"),
+    "mean_burst": lambda: dfc.HeavyTailed("12Mbps", "700B", tail=1.5),
+}
+"""Objects with an amount, by its name, that must hold a packet."""
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_amounts_in_bytes_must_hold_a_packet_of_the_scenario(name: str) -> None:
+    """700 bytes were refused for packets of 1500 bytes, of which the network has none."""
+
+    def scenario(size: float) -> dfc.Scenario:
+        part = SMALL[name]()
+        elements = [part] if name == "burst" else []
+        source: Any = part if name == "mean_burst" else NewReno()
+        discipline = part if isinstance(part, dfc.Credits | dfc.Trimming) else dfc.FIFO()
+        links = [dfc.Link("a", "b", "12Mbps", 0.01, "900kB", discipline)]
+        return dfc.Scenario("small", links, [dfc.Flow("f", ("a", "b"), source)], packet_size=size, elements=elements)
+
+    assert scenario(500.0).packet_size == 500.0
+    for size in (1500.0, 9000.0):
+        with pytest.raises(
+            ValueError, match=rf"{name} = '700B' \({700 / size:.6g} in packets of {size:g} bytes\): must be"
+        ):
+            scenario(size)
+
+
 @pytest.mark.parametrize("option", ["max_window", "initial_window", "ssthresh"])
 def test_windows_in_bytes_are_judged_in_packets_of_the_scenario(option: str) -> None:
     """700 bytes are 1.4 packets of 500 bytes, and no packet of 9000: such a sender could never send."""

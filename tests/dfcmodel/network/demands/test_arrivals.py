@@ -109,7 +109,12 @@ def test_a_buffer_holds_a_packet_and_what_exceeds_a_threshold() -> None:
         scenario_of_buffers(ByteBuffer(1499))
     with pytest.raises(ValueError, match="high of link 'b->c' = 20"):
         scenario_of_buffers(ByteBuffer("30 kB"), Pause(20.0, 10.0))
-    with pytest.raises(ValueError, match=r"buffer of link 'b->c' = ByteBuffer.*PFC reserves"):
+    message = (
+        r"high of link 'b->c' = '60 kB' \(40 in packets of 1500 bytes\): .* < 20; no more fits into its buffer, 30000 B"
+    )
+    with pytest.raises(ValueError, match=message):
+        scenario_of_buffers(ByteBuffer("30 kB"), Pause("60 kB", "30 kB"))
+    with pytest.raises(ValueError, match=r"buffer of link 'b->c' = [0-9]+ B: PFC reserves"):
         scenario_of_buffers(ByteBuffer("30 kB"), PFC((0,), 20.0, 10.0))
     assert Link("a", "b", 1.0, 1.0, "30 kB").buffer == ByteBuffer("30 kB")  # type: ignore[arg-type]
 

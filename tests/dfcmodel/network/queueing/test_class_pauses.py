@@ -183,7 +183,7 @@ def test_a_buffer_has_room_for_all_that_is_reserved() -> None:
     scenario = two_classes()
     small = replace(scenario.links[2], buffer=144.0)
     match = (
-        r"buffer of link '3->4' = 144: PFC reserves 144.143 packets of its buffer for 2 ingress queues; "
+        r"buffer of link '3->4' = 144 packets: PFC reserves 144.143 packets of its buffer for 2 ingress queues; "
         r"increase it to 145 packets \(217.5 kB\), .*; with counts='switch'"
     )
     with pytest.raises(ValueError, match=match):
