@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from dfcmodel.network.endpoints.receivers import LARGEST_CREDIT, ReceiverAgent
 from hopflow.checks import integer, one_number
 from hopflow.parameters import extends
-from hopflow.units import WithUnit, quantities, readable_text
+from hopflow.units import PacketUnits, WithUnit, quantities, readable_text
 from responsefn.rules.deliveries.delivery_rule import FULL_PATH, MAX_WINDOW_RATIO
 
 __all__ = ["RCCC"]
@@ -78,10 +78,15 @@ class RCCC(ReceiverAgent):
     pull_rate: float = 0.99
 
     def __post_init__(self) -> None:
+        one_number("pull_rate", self.pull_rate, above=0.0, at_most=1.0)
+        if not isinstance(self.unsolicited, PacketUnits) and not isinstance(self.credit_per_pull, PacketUnits):
+            self.check_packets()
+
+    def check_packets(self) -> None:
+        """Raise ValueError for ``unsolicited`` and ``credit_per_pull`` that are no whole packets."""
         integer("unsolicited", self.unsolicited, 1, LARGEST_CREDIT, why="in packets")
         window = int(self.unsolicited)
         integer("credit_per_pull", self.credit_per_pull, 1, window, why="in packets, up to unsolicited")
-        one_number("pull_rate", self.pull_rate, above=0.0, at_most=1.0)
 
     def path_mismatch(self, line_rate: float, rtt: float) -> str:
         """Name credits that cannot fill the path, or a burst without credit of many round trips."""

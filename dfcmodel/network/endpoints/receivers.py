@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 from dfcmodel.network.queueing.disciplines import numeric_fields
 from hopflow.checks import integer, is_endless, unwrap_scalar
 from hopflow.parameters import refuse_hidden_attributes
-from hopflow.units import WithUnit, quantities
+from hopflow.units import PacketUnits, WithUnit, quantities
 from responsefn import RateRule
 
 __all__ = ["ANSWER", "Credited", "ReceivedPacket", "ReceiverAgent", "check_answer"]
@@ -151,6 +151,11 @@ class ReceiverAgent(ABC):
             raise TypeError(f"of_flow of {cls.__name__} = {flow_fields!r}: {msg}")
 
     def __post_init__(self) -> None:
+        if not isinstance(self.unsolicited, PacketUnits):
+            self.check_packets()
+
+    def check_packets(self) -> None:
+        """Raise ValueError for ``unsolicited`` that are no whole packets."""
         unsolicited: object = unwrap_scalar(self.unsolicited)
         if not is_endless(unsolicited):
             integer("unsolicited", unsolicited, 1, LARGEST_CREDIT, why="in packets, or inf")

@@ -91,6 +91,19 @@ SMALL = {
 """Objects with an amount, by its name, that must hold a packet."""
 
 
+def test_credits_of_receivers_in_bytes_are_whole_packets_of_the_scenario() -> None:
+    """64 KiB are 16 packets of 4 KiB. They were refused as 43.7 packets of 1500 bytes."""
+    receiver = dfc.RCCC(unsolicited="64KiB", credit_per_pull="16KiB")
+    flow = dfc.Flow("f", ("a", "s", "b"), dfc.Credited(), host="nic", receiver=receiver)
+    links = [dfc.Link(*ends, "100Gbps", 1e-6, 100, dfc.Trimming()) for ends in ("as", "sb")]
+    agent = dfc.Scenario("whole", links, [flow], packet_size=4096).flows[0].receiver
+    assert (agent.unsolicited, agent.credit_per_pull) == (16.0, 4.0)
+    with pytest.raises(
+        ValueError, match=r"unsolicited = '64KiB' \(43.6907 in packets of 1500 bytes\): must be a whole"
+    ):
+        dfc.Scenario("parts", links, [flow])
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_amounts_in_bytes_must_hold_a_packet_of_the_scenario(name: str) -> None:
     """700 bytes were refused for packets of 1500 bytes, of which the network has none."""
