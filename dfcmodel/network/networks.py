@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EDGE_ATTRIBUTES",
+    "PARALLEL",
     "UNREAD",
     "Ingresses",
     "RoutedFlows",

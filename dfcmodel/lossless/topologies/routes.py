@@ -64,6 +64,12 @@ def check_digraph(graph: Any, name: str = "graph") -> nx.DiGraph[Any]:
 
     msg = "must be a networkx.DiGraph; for cables that go both ways write graph.to_directed()"
     if not isinstance(graph, nx.Graph):
+        if isinstance(getattr(graph, "graph", None), nx.Graph):  # a Fabric
+            msg = "must be a networkx.DiGraph: write its graph, fabric.graph"
+        elif hasattr(graph, "flows"):  # a Scenario
+            msg = (
+                "must be a networkx.DiGraph; the command hopflow deadlock takes the file of a scenario (save_scenario)"
+            )
         raise TypeError(f"{name} = {format_value(graph)}: {msg}")
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
         parallel = "without parallel edges: a cable of the sum of their rates, or a switch for each"

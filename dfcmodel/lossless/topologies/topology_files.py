@@ -30,6 +30,7 @@ from dfcmodel.lossless.topologies.routes import Route
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.foreign_files import TOML, foreign_format
 from dfcmodel.network.links import Link
+from dfcmodel.network.networks import PARALLEL
 from dfcmodel.network.queueing.class_pauses import ALL, ByClass, check_classes
 from hopflow.checks import choice, count_of, format_value, integer
 from hopflow.text_files import parse_toml, read_text
@@ -197,7 +198,9 @@ def _add_link(graph: nx.DiGraph[Any], name: str, source: Any, target: Any) -> No
     if source == target:
         raise ValueError(f"{name}: {format_value(source)} to itself: must be two nodes")
     if graph.has_edge(source, target):
-        raise ValueError(f"{name}: the link {format_value(source)} -> {format_value(target)} is given twice")
+        raise ValueError(
+            f"{name}: the link {format_value(source)} -> {format_value(target)} is given twice: {PARALLEL}"
+        )
     graph.add_edge(source, target)
 
 

@@ -291,6 +291,10 @@ def test_a_scenario_is_a_topology() -> None:
         ('cable = [["a", "b"]]', "did you mean 'cables'"),
         ('cables = [["a"]]', r"cables\[0\] = \['a'\]: must be two nodes"),
         ("cables = 3", "cables = 3: must be a list"),
+        (
+            'cables = [["a", "b"], ["a", "b"]]',
+            r"cables\[1\]: the link 'a' -> 'b' is given twice: parallel links are one link with the sum of their rates",
+        ),
         ('links = [{source = "a"}]', r"links\[0\].*a source and a target"),
         ('cables = [["a", "b"]]\nhosts = ["c"]', r"hosts\[0\] = 'c': no link"),
         ('cables = [["a", "b"]]\nflows = [{}]', r"flows\[0\] = \{\}: must have a path"),
