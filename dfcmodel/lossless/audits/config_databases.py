@@ -69,7 +69,7 @@ FLAT = re.compile(rf"(?P<table>{'|'.join(TABLES)})(?:_TABLE)?(?P<separator>[|:])
 REDIS_FIELDS = {"expireat", "ttl", "type", "value"}
 """Fields of an object in a dump by redis-dump, as in SONiC's ``show techsupport``; ``value`` has the table's."""
 LISTED = re.compile(
-    r"^(?P<kind>Pool|Profile|Lossless traffic pattern)(?: for namespace (?P<chip>\S+))?:(?: (?P<name>\S+))?[ \t]*$",
+    r"^[ \t]*(?P<kind>Pool|Profile|Lossless traffic pattern)(?: for namespace (?P<chip>\S+))?:(?: (?P<name>\S+))?[ \t]*$",
     re.MULTILINE,
 )
 """Heading of an object in a listing by SONiC's ``mmuconfig -l`` and ``show buffer configuration``."""
@@ -115,7 +115,7 @@ def read_listing(text: str) -> TableContent:
             if name in objects:
                 raise ValueError(f"line {number}: {format_value(name)} is given twice")
             fields = objects[name] = {}
-        elif fields is None or not set(line) - set("- ") or words[:1] == ["Total"]:
+        elif fields is None or not set(line) - set("- `\t") or words[:1] == ["Total"]:
             continue
         elif len(words) == 2 and words[0] not in fields:
             fields[words[0]] = words[1]

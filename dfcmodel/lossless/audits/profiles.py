@@ -135,7 +135,10 @@ def optional_number(location: str, name: str, value: Any) -> int:
 
 def rate_of(location: str, speed: Any) -> float:
     """Return the rate in b/s of a speed in Mb/s; ValueError, at ``location``, for no speed."""
-    return whole_number(location, "speed", speed) * 1e6
+    try:
+        return whole_number(location, "speed", speed) * 1e6
+    except ValueError as error:
+        raise ValueError(f"{error}, in Mb/s; 100G is 100000") from None
 
 
 def speed_error(rate: float) -> str:

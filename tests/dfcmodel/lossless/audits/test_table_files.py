@@ -305,6 +305,12 @@ def test_listings_of_a_switch_are_tables(tmp_path, chip: str, name: str) -> None
     assert "ingress_lossless_pool has 311,296 B in all" in audit_headroom(table).rows[0].reason
 
 
+def test_a_listing_may_be_pasted_from_a_page() -> None:
+    lines = LISTING.format(chip="").splitlines()
+    pasted = "\n".join(("```", *(f"    {line}" for line in lines), "    ```"))
+    assert read_table(io.StringIO(pasted)).rows == read_table(io.StringIO("\n".join(lines))).rows
+
+
 def test_the_ratio_of_a_listing_is_that_of_its_pools() -> None:
     pattern = "Lossless traffic pattern:\n--------------------  -\nover_subscribe_ratio  2\n--------------------  -\n\n"
     text = pattern + LISTING.format(chip="").replace("xoff  311296\n", "").partition("\n")[2]
