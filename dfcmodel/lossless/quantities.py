@@ -31,6 +31,7 @@ __all__ = [
     "bit_rate",
     "bit_times",
     "both_ends",
+    "check_bare_time",
     "check_duration",
     "duration",
     "frame_size",
@@ -84,6 +85,13 @@ def bit_rate(name: str, value: Given) -> int:
     hint = "in b/s, or a string: '400Gbps'"
     number = one_number(name, in_units(name, value, "bit_rate"), hint=hint)
     return round(_check_range(name, value, number, 1e6, MAX_RATE, "from 1 Mb/s to 10 Tb/s: '400Gbps'"))
+
+
+def check_bare_time(name: str, value: object, time: float, maximum: float, unit: str, why: str = "") -> None:
+    """Raise ValueError for a number without a unit that is a time above ``maximum``, s, and likely one in ``unit``."""
+    if not isinstance(value, str) and time > maximum:
+        hint = f"{why}write '{time:g} {unit}', or '{time:g} s'"
+        raise ValueError(f"{name} = {time:g}: must be at most {maximum:g} s without a unit; {hint}")
 
 
 def metres(name: str, value: Given) -> float:

@@ -540,7 +540,7 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
         listed, used = (", ".join(map(str, values)) for values in (sorted(lossless), priorities))
         unused[f"classes {listed} of {kinds}"] = f"priorities of flows: {used}, which are never paused and may be lost"
     unused |= _ineffective_storms(run, end) | _elements_without_effect(scenario, end, in_packets=run.step == 0.0)
-    unused |= _thresholds_above_buffers(scenario)
+    unused |= _thresholds_above_buffers(scenario) | _delays_beyond_run(scenario, end)
     unused |= run.unused_choices or {}
     if not unused:
         return ()
@@ -557,6 +557,22 @@ def _ineffective_storms(run: Any, end: float) -> dict[str, str]:
     late = f"storm is in s, and the run ends at {end:g} s: no fault begins"
     name = _list_names("link", [scenario.links[n].name for n in faulty.tolist()])
     return {f"storm of {name}": PAUSES_NOTHING if begins.any() else late}
+
+
+def _delays_beyond_run(scenario: Scenario, end: float) -> dict[str, str]:
+    """Return reasons by the delays of links, and of their messages, that are not less than a run of ``end`` s."""
+    delays = scenario.by_link(lambda link: link.delay).astype(np.float64)
+    messages = scenario.by_link(lambda link: getattr(link.discipline, "signalling", 0.0)).astype(np.float64)
+    passed = np.bincount(scenario.routes.places, minlength=len(delays)) > 0
+    reasons = {}
+    for name, late, effect in (
+        ("delay", passed & (delays >= end), "no packet arrives"),
+        ("signalling", passed & (messages >= end), "no pause or credit takes effect"),
+    ):
+        if late.any():
+            names = _list_names("link", [scenario.links[n].name for n in np.flatnonzero(late).tolist()])
+            reasons[f"{name} of {names}"] = f"{name} is in s, and the run ends at {end:g} s: {effect}"
+    return reasons
 
 
 def _thresholds_above_buffers(scenario: Scenario) -> dict[str, str]:

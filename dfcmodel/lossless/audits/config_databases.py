@@ -69,7 +69,8 @@ FLAT = re.compile(rf"(?P<table>{'|'.join(TABLES)})(?:_TABLE)?(?P<separator>[|:])
 REDIS_FIELDS = {"expireat", "ttl", "type", "value"}
 """Fields of an object in a dump by redis-dump, as in SONiC's ``show techsupport``; ``value`` has the table's."""
 LISTED = re.compile(
-    r"^[ \t]*(?P<kind>Pool|Profile|Lossless traffic pattern)(?: for namespace (?P<chip>\S+))?:(?: (?P<name>\S+))?[ \t]*$",
+    r"^[ \t]*(?P<kind>Pool|Profile|Lossless traffic pattern)(?: for namespace (?P<chip>\S+))?:"
+    r"(?: (?P<name>\S+))?[ \t]*$",
     re.MULTILINE,
 )
 """Heading of an object in a listing by SONiC's ``mmuconfig -l`` and ``show buffer configuration``."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.lossless.guards.port_guards import PortGuard, WatchdogAlarm
-from dfcmodel.lossless.guards.watchdogs import MAX_BARE_TIME, Watchdog, check_bare_time
+from dfcmodel.lossless.guards.watchdogs import MAX_BARE_TIME, MS, Watchdog
+from dfcmodel.lossless.quantities import check_bare_time
 from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.queueing.class_pauses import ALL, PFC
 from dfcmodel.network.queueing.disciplines import FIFO, Pause
@@ -243,7 +244,7 @@ def _parse_storms(
             msg = f"must begin before {limit}; times in ms need their unit: '200 ms'"
             raise ValueError(f"{subject} = {times[-1, 0]:g} s: {msg}")
         for pair, (_, end) in zip(rows, times.tolist(), strict=True):
-            check_bare_time(subject, pair[1], end, max(run_time, MAX_BARE_TIME))
+            check_bare_time(subject, pair[1], end, max(run_time, MAX_BARE_TIME), *MS)
         faults[p] = [(float(begin), float(end)) for begin, end in times]
     return faults
 

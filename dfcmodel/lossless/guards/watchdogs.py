@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.lossless.quantities import duration
+from dfcmodel.lossless.quantities import check_bare_time, duration
 from hopflow.checks import instance, integer, one_number, random_generator
 from hopflow.deprecations import accept_old_names
 from hopflow.progress import progress_bar
@@ -26,13 +26,15 @@ if TYPE_CHECKING:
     from dfcmodel.lossless.quantities import Given
     from markov import PhaseType
 
-__all__ = ["MAX_BARE_TIME", "Watchdog", "check_bare_time", "check_times", "simulate_watchdog", "watchdog_time"]
+__all__ = ["MAX_BARE_TIME", "MS", "Watchdog", "check_times", "simulate_watchdog", "watchdog_time"]
 
 
 MAX_BARE_TIMES = {"polling": 3.0, "pollings": 3.0, "detection": 5.0}
 """Maximum times in s of numbers without a unit: the maxima of SONiC, 3,000 and 5,000 ms."""
 MAX_BARE_TIME = 60.0
 """The same of other times; SONiC restores after at most 60,000 ms."""
+MS = "ms", "files of switches have ms: "
+"""The likely unit of a number that is too large, and why."""
 
 
 def watchdog_time(name: str, value: Given) -> float:
@@ -42,15 +44,8 @@ def watchdog_time(name: str, value: Given) -> float:
     (0.2, 0.2)
     """
     time = duration(name, value)
-    check_bare_time(name, value, time, MAX_BARE_TIMES.get(name, MAX_BARE_TIME))
+    check_bare_time(name, value, time, MAX_BARE_TIMES.get(name, MAX_BARE_TIME), *MS)
     return time
-
-
-def check_bare_time(name: str, value: object, time: float, maximum: float) -> None:
-    """Raise ValueError for a number without a unit that is a time above ``maximum``, s."""
-    if not isinstance(value, str) and time > maximum:
-        hint = f"files of switches have ms: write '{time:g} ms', or '{time:g} s'"
-        raise ValueError(f"{name} = {time:g}: must be at most {maximum:g} s without a unit; {hint}")
 
 
 @declares(polling="time", detection="time", restoration="time", fraction="share")

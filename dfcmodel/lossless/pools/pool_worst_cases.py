@@ -18,7 +18,7 @@ import numpy as np
 
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
 from dfcmodel.lossless.pools.pool_programs import SOLVED, PoolProgram
-from dfcmodel.lossless.quantities import duration
+from dfcmodel.lossless.quantities import check_bare_time, duration
 from hopflow.checks import count_of, instance, integer, one_number
 from hopflow.results import Result, figure
 from hopflow.units import declares
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PoolWitness", "PoolWorstCase", "can_overflow", "worst_demand"]
 
+MAX_BARE_BLOCKED = 1.0
+"""Maximum time of blocked outputs, s, as a number without a unit: pools fill in microseconds."""
 MAX_PROGRAMS = 200
 MAX_DECISION_PROGRAMS = 50
 """Limit on the linear programs of `can_overflow`, which only decides and computes no maximum."""
@@ -202,7 +204,8 @@ def worst_demand(
     Raises
     ------
     ValueError
-        For more ports or classes at once than the pool has, and a tolerance outside its range.
+        For more ports or classes at once than the pool has, a tolerance outside its range, and a time above 1 s without
+        a unit.
 
     Examples
     --------
@@ -217,6 +220,8 @@ def worst_demand(
     instance("pool", pool, HeadroomPool, "what headroom_pool returns")
     ports, classes = pool.headroom.shape
     time = np.inf if blocked is None else duration("blocked", blocked)
+    if blocked is not None:
+        check_bare_time("blocked", blocked, time, MAX_BARE_BLOCKED, "us")
     max_ports = ports if active_ports is None else integer("active_ports", active_ports, 1, ports)
     max_classes = classes if active_classes is None else integer("active_classes", active_classes, 1, classes)
     program = PoolProgram(pool, time, max_ports, max_classes)

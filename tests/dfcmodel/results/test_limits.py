@@ -517,6 +517,23 @@ def test_storms_without_an_effect_are_named(rule, level) -> None:
 
 
 @pytest.mark.parametrize("level", ["fluid", "packets"])
+def test_delays_longer_than_the_run_are_named(level) -> None:
+    """Such as 5 us that are written without their unit: nothing arrived, and losses were due to little headroom."""
+    flow = dfc.Flow("f", ("h", "s", "d"), dfc.CBR(5e4), host="nic")
+    for delay, signalling, subject, effect in (
+        (1e-4, 1e-4, "", ""),
+        (5.0, 0.0, "delay of link s->d: delay", "no packet arrives"),
+        (1e-4, 5.0, "signalling of link s->d: signalling", "no pause or credit takes effect"),
+    ):
+        rules = dfc.Pause(high=50, low=25), dfc.Pause(high=50, low=25, signalling=signalling)
+        delays = 1e-4, delay
+        links = [dfc.Link(*ends, 1e5, delays[n], 1000, rules[n]) for n, ends in enumerate(("hs", "sd"))]
+        run = dfc.simulate(dfc.Scenario("slow", links, [flow], duration=0.02), level=level)
+        text = f"unused options: {subject} is in s, and the run ends at 0.02 s: {effect}"
+        assert [limit for limit in run.limits if limit.startswith("unused")] == [text] * bool(subject)
+
+
+@pytest.mark.parametrize("level", ["fluid", "packets"])
 def test_flows_that_start_after_the_end_are_named(level) -> None:
     """Such as a start of 5 ms that is written without its unit, and is 5 s."""
     links = [dfc.Link(*ends, 1e4, 1e-4, 1000) for ends in ("as", "sd")]
