@@ -212,7 +212,10 @@ def check_pause_threshold(link: Link, room: float) -> None:
     """
     if link.discipline.pauses == "link":
         levels = f"high = {room / 2:g} and low = {room / 4:g}"
-        hint = f"no more fits into its buffer, {buffer_text(link)}, so it never pauses; set, say, {levels}, or use FIFO"
+        buffers = (
+            f"its buffer, {buffer_text(link)}" if link.shared else f"its buffers, {buffer_text(link)} for each flow"
+        )
+        hint = f"no more fits into {buffers}, so it never pauses; set, say, {levels}, or use FIFO"
         threshold = getattr(link.discipline, "high", link.discipline.thresholds[0])  # Pause: as it was written
         one_number(f"high of link {link.name!r}", threshold, below=room, hint=hint)
 
