@@ -716,6 +716,16 @@ def decorators() -> dict[str, Any]:
     return found | {function.__name__: function for function in functions}
 
 
+def _allocate(builder: Any, kind: Any, size: Any = None, name: str = "", zfill: bool = False) -> Any:
+    """Return memory of the present function, which is allocated once; filled with zeros where it is asked for."""
+    with builder.goto_entry_block():
+        count = ir.Constant(ir.IntType(64), size) if isinstance(size, int) else size
+        memory = builder.alloca(kind, size=count, name=name)
+    if zfill:
+        builder.store(kind(None), memory)
+    return memory
+
+
 def quicken(without: Collection[str] = ()) -> None:
     """Replace what takes Numba long, in this process, except for names in ``without`` (see `replacements`)."""
     for key, (owner, name, by) in replacements().items():
@@ -762,6 +772,7 @@ def replacements() -> dict[str, tuple[Any, str, Any]]:
 
     replaced: tuple[tuple[str, Any, str, Any], ...] = (
         ("cgutils", cgutils, "ValueStructProxy", _Proxy),
+        ("cgutils", cgutils, "alloca_once", _allocate),
         ("PostProcessor", postproc.PostProcessor, "run", process),
         ("interpreter", interpreter, "peep_hole_delete_with_exit", lambda function: function),
         ("CPUContext", CPUContext, "create_cfunc_wrapper", _wrap),

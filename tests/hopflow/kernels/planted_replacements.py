@@ -150,6 +150,9 @@ def planted() -> dict[str, Callable[..., Any]]:
 
     return {
         "cgutils.ValueStructProxy": Shifted,
+        "cgutils.alloca_once": lambda builder, kind, size=None, name="", zfill=False: right["cgutils.alloca_once"](
+            builder, build.REAL, size, name, zfill
+        ),
         "interpreter.peep_hole_delete_with_exit": lambda _: None,
         "CPUContext.create_cfunc_wrapper": without_flag,
         "Context.find_matching_getattr_template": by_attribute,
