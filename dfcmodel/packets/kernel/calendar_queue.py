@@ -9,7 +9,7 @@ from hopflow.kernels.marks import inlined
 from .codes import GONE
 from .layout import int64
 
-__all__ = ["least_time", "next_arrival", "next_place", "push", "release", "retire", "take"]
+__all__ = ["least_time", "next_arrival", "next_place", "pop", "push", "release", "retire", "take"]
 
 FREE, USED, OUT, FAULT, STREAM, SWITCHED = 0, 1, 2, 3, 4, 5  # places in `counters`
 CROWDED, ALARM = 6, 7  # 1: arrays should grow; number of packets in use from which they should
@@ -98,6 +98,13 @@ def next_arrival(net: Any, port: Any, b: int, past: int, end: float) -> tuple[in
                 return b, e, time
         b += 1
     return b, -1, end
+
+
+@inlined
+def pop(net: Any, port: Any, b: int, e: int) -> None:
+    """Remove event e, the first one of bucket b, from the calendar queue of a PORT row."""
+    net.bucket[port.at + (b & port.mask)].head = net.packet[e].next
+    port.count -= 1
 
 
 @inlined

@@ -13,6 +13,7 @@ __all__ = [
     "BACKFLOW",
     "BLIND",
     "BUCKET",
+    "BY_AGENT",
     "BY_BACKPRESSURE",
     "BY_CLASS",
     "BY_FLOW",
@@ -24,6 +25,7 @@ __all__ = [
     "CLOCK",
     "CONTROL",
     "CREDITS",
+    "DELAYED",
     "DIFFUSIVE",
     "DUE",
     "EARLY",
@@ -79,6 +81,7 @@ __all__ = [
     "STORM",
     "TIMES",
     "TRACE",
+    "UNHEARD",
     "UPCOMING",
     "VARIES",
     "WATCHDOG",
@@ -554,9 +557,13 @@ CLOCK = (
     "check",  # next timer check, s
     "is_ns2",  # 1: convention of ns-2
     "min_rto",  # minimum timeout, s
+    "min_backed_off",  # and minimum of the timeout with its backoff, s
     "jitter",  # maximum random packet delay, s
     "ack_delay",  # maximum delay of an ACK, s
     "window",  # start of the next window, s
+    "sample_row",  # number of the present sample
+    "sample_start",  # first time, s, at which an event is in it whatever was rounded
+    "sample_end",  # and the first one at which it may not be
 )
 """Numbers of a run in `clock`; options of `dfcmodel.Packets` among them have their names."""
 
@@ -593,6 +600,8 @@ HOP = np.dtype(
 )
 """A hop of a flow's route: hops of its packets, its receiver, hops of its ACKs, its sender, in this order."""
 
+DELAYED, BY_AGENT, UNHEARD = 1, 2, 4
+"""How a receiver answers: it delays ACKs, an agent answers, nothing processes its ACKs."""
 COUNTED, IN_SLOW_START = 1, 2
 """When a sender counts the packets of an ACK: for the rule of its window, or in slow start alone."""
 FLOW = np.dtype(
@@ -607,7 +616,7 @@ FLOW = np.dtype(
         ("size", "i4"),  # packets to send
         ("recovery", "i4"),  # row of ``recoveries``, or BLIND, RATED
         ("repair", "i4"),  # of a rate rule: GO_BACK_N, SELECTIVE; 0: what is lost is not sent again
-        ("delayed", "i4"),  # receiver, 1: delays ACKs
+        ("answers", "i4"),  # receiver, how it answers packets: DELAYED, BY_AGENT, UNHEARD; 0: each with an ACK, at once
         ("agent", "i4"),  # row of the agent that is its receiver; -1: none
         ("echo", "i4"),  # receiver, 1: ACKs echo congestion up to a packet with CWR (RFC 3168)
         ("accurate", "i4"),  # 1: each mark is echoed, once, and an event of the rule (RFC 8257)
@@ -662,6 +671,7 @@ FLOW = np.dtype(
         ("top", "i4"),  # highest selectively acknowledged packet
         ("loss_events", "i4"),
         ("pending", "i4"),  # receiver: the packet whose ACK is delayed; -1: none
+        ("plain", "i4"),  # 1: a window sender with none of the options for which an ACK is checked
         ("ack_due", "f8"),  # receiver: when a delayed ACK is sent, s
         ("blocks", "i4"),  # receiver: number of recent SACK blocks
         ("sent", "i4"),  # packets sent by a source without window
@@ -989,7 +999,7 @@ class Senders(NamedTuple):
     follow: Any  # FOLLOW, a row per flow; none where no flow waits for others
     followers: Any  # FOLLOWER: the flows that wait, those for the first flow first
     out: Any  # what one event sends: rows of number and flags
-    clock: Any  # (8,) times and options, see `timers`
+    clock: Any  # times and options, see `CLOCK`
 
 
 class Records(NamedTuple):

@@ -20,6 +20,7 @@ from .calendar_queue import (
     least_time,
     next_arrival,
     next_place,
+    pop,
     push,
     release,
     retire,
@@ -85,7 +86,7 @@ from .links.laws import (
 from .links.link_retry import retry_time
 from .links.path_elements import HELD, PASSED, flush, pass_elements
 from .links.pauses import ENDS, count_class, count_excess, process_pause, renew, send_pauses
-from .links.ports import INTERFACE, LANES, advance_packet, drop, keep_packet
+from .links.ports import EARLIEST, INTERFACE, LANES, LATEST, advance_packet, drop, keep_packet
 from .links.random_loss import is_lost_at_random
 from .links.rated import has_plain_rates, pass_rated
 from .links.routing import MOVED, PASSES, route_packet
@@ -118,9 +119,10 @@ from .tcp.agents import expire_agent
 from .tcp.deliveries import on_packet_sent
 from .tcp.receivers import answer_late
 from .tcp.senders import receive
-from .tcp.timers import CHECK, END, NOW, WINDOW
+from .tcp.timers import CHECK, END, NOW, SAMPLE_END, SAMPLE_ROW, SAMPLE_START, WINDOW
 
 __all__ = [
+    "begin_sample",
     "depart",
     "enqueue",
     "enqueue_by_queue",
@@ -217,85 +219,80 @@ def depart(world: Any, u: int, e: int, came: float, time: float, longer: float) 
 def process_plain_window(world: Any, u: int, now: float, end: float) -> None:
     """Process the arrivals from ``now`` to ``end`` at port u, which has no lanes."""
     net = world.net
-    bucket, packet = net.bucket, net.packet
-    inverse = net.port[u].inverse
-    mask = net.port[u].mask
-    at = net.port[u].at
-    for b in range(int(now * inverse), int(end * inverse) + 1):
-        place = at + (b & mask)
-        e = int64(bucket[place].head)
-        while e >= 0 and packet[e].time < end:
-            bucket[place].head = packet[e].next
-            net.port[u].count -= 1
-            advance_packet(world, e, packet[e].time, int64(packet[e].key), u)
-            e = int64(bucket[place].head)
+    port = net.port[u]
+    b = int(now * port.inverse)
+    past = int(end * port.inverse)
+    while True:
+        b, e, time = next_arrival(net, port, b, past, end)
+        if e < 0:
+            return
+        pop(net, port, b, e)
+        advance_packet(world, e, time, int64(net.packet[e].key), u)
 
 
 @inlined
 def process_host_window(world: Any, u: int, now: float, end: float, interfaces: bool) -> None:
     """Process events of hosts in calendar queue u, ``now`` to ``end``; ``interfaces``: any host has an interface."""
     net, senders, records = world
-    port, bucket, packet = net.port, net.bucket, net.packet
-    ends = len(port) - 1
-    inverse = port[u].inverse
-    mask = port[u].mask
-    at = port[u].at
-    for b in range(int(now * inverse), int(end * inverse) + 1):
-        place = at + (b & mask)
-        e = int64(bucket[place].head)
-        while e >= 0 and packet[e].time < end:
-            bucket[place].head = packet[e].next
-            port[u].count -= 1
-            time = packet[e].time
-            key = int64(packet[e].key)
-            f = int64(packet[e].flow)
-            packets = 1
-            at_end = not interfaces or not is_for_interface(net, e, key)
-            senders.clock[NOW] = time
+    packet = net.packet
+    queue = net.port[u]
+    ends = len(net.port) - 1
+    b = int(now * queue.inverse)
+    past = int(end * queue.inverse)
+    while True:
+        b, e, time = next_arrival(net, queue, b, past, end)
+        if e < 0:
+            return
+        pop(net, queue, b, e)
+        key = int64(packet[e].key)
+        f = int64(packet[e].flow)
+        packets = 1
+        at_end = not interfaces or not is_for_interface(net, e, key)
+        senders.clock[NOW] = time
+        if at_end:
+            process_endpoint_event(net, senders, f, e, key)
+            packets = net.counters[OUT]
+        for i in range(packets):
+            p = -1  # the interface at which the packet is
+            came = arrives = time
+            rank = key
+            begin = ends
             if at_end:
-                process_endpoint_event(net, senders, f, e, key)
-                packets = net.counters[OUT]
-            for i in range(packets):
-                p = -1  # the interface at which the packet is
-                came = arrives = time
-                rank = key
-                begin = ends
-                if at_end:
-                    number = int64(senders.out[i, 0])
-                    flags = int64(senders.out[i, 1])
-                    if number >= 0:
-                        e = new_packet(net, senders, f, number, flags)
-                        if senders.flow[f].listed == 1 and number >= senders.flow[f].opening:
-                            on_packet_sent(senders, f, number)
-                        if interfaces:
-                            if is_next(net, place, time, key):
-                                p = interface_of(net, e)
-                            if p >= 0:
-                                packet[e].time = time
-                                if not enter_interface(world, p, e):
-                                    continue
-                    else:
-                        e = -1 - number
-                        begin = flags
+                number = int64(senders.out[i, 0])
+                flags = int64(senders.out[i, 1])
+                if number >= 0:
+                    e = new_packet(net, senders, f, number, flags)
+                    if senders.flow[f].listed == 1 and number >= senders.flow[f].opening:
+                        on_packet_sent(senders, f, number)
+                    if interfaces:
+                        if is_next(net, queue.at + (b & queue.mask), time, key):
+                            p = interface_of(net, e)
+                        if p >= 0:
+                            packet[e].time = time
+                            if not enter_interface(world, p, e):
+                                continue
                 else:
-                    p, e, came = pass_interface(world, e, key)
-                    if e < 0:
-                        continue
-                if p >= 0:
-                    s = senders.flow[packet[e].flow]
-                    if s.lane >= 0 and packet[e].hop < s.turn:
-                        net.sent_at[e] = time
-                    if net.port[p].by_turns == BY_LAW:
-                        begin_sending(net, records, p, e, time)
-                    again = 0.0
-                    if net.port[p].effects & OF_LINK:
-                        again = retry_time(net, senders, p, e, time)
-                    depart(world, p, e, came, time, again)
-                    wake_interface(net, p)
-                    spent = net.times[p * CLASSES + packet[e].size]
-                    arrives, rank = time + again + spent.passage, int64(spent.rank)
-                advance_packet(world, e, arrives, rank, begin)
-            e = int64(bucket[place].head)
+                    e = -1 - number
+                    begin = flags
+            else:
+                p, e, came = pass_interface(world, e, key)
+                if e < 0:
+                    continue
+            if p >= 0:
+                now = senders.clock[NOW]  # read again: what follows from ``time`` is computed in front of this loop
+                s = senders.flow[packet[e].flow]
+                if s.lane >= 0 and packet[e].hop < s.turn:
+                    net.sent_at[e] = now
+                if net.port[p].by_turns == BY_LAW:
+                    begin_sending(net, records, p, e, now)
+                again = 0.0
+                if net.port[p].effects & OF_LINK:
+                    again = retry_time(net, senders, p, e, now)
+                depart(world, p, e, came, now, again)
+                wake_interface(net, p)
+                spent = net.times[p * CLASSES + packet[e].size]
+                arrives, rank = now + again + spent.passage, int64(spent.rank)
+            advance_packet(world, e, arrives, rank, begin)
 
 
 @compiled
@@ -548,8 +545,7 @@ def process_next(world: Any, u: int, b: int, e: int, arrives: float) -> tuple[in
     sent = -1
     came = time
     if not queued:
-        net.bucket[port.at + (b & port.mask)].head = packet[e].next
-        port.count -= 1
+        pop(net, port, b, e)
         if packet[e].number <= PAUSE:
             queued = process_message(world, u, e, time)
         elif enqueue(world, u, e):
@@ -678,6 +674,15 @@ def process_switch_window(world: Any, u: int, now: float, end: float) -> bool:
 
 
 @inlined
+def begin_sample(world: Any, n: int) -> None:
+    """Write sample n, and the times from and until which events are in it whatever was rounded, to the clock."""
+    clock, records = world.senders.clock, world.records
+    clock[SAMPLE_ROW] = n
+    clock[SAMPLE_START] = n * records.sample * EARLIEST
+    clock[SAMPLE_END] = (n + 1) * records.sample * LATEST
+
+
+@inlined
 def sample_senders(world: Any, n: int) -> None:
     """Record windows, ACKs, RTTs, losses and access queues of started flows in row n, at the end of that sample."""
     net, senders, records = world
@@ -709,6 +714,7 @@ def run(network: Any, endpoints: Any, recorded: Any, ahead: float, first: int, s
     clock = senders.clock
     now = clock[WINDOW]
     n = first
+    begin_sample(world, n)
     idle = 0
     interfaces = False
     for u in range(len(port)):
@@ -750,6 +756,7 @@ def run(network: Any, endpoints: Any, recorded: Any, ahead: float, first: int, s
                 if n == len(records.waiting) - 1:  # the end of the run, not of a part
                     record_left(net, records)
                 return n
+            begin_sample(world, n)
         elif idle > EMPTY_WINDOWS:
             now = least_time(net, now, min(sample_end, max(end, clock[CHECK])))
             idle = 0

@@ -50,6 +50,7 @@ from dfcmodel.packets.kernel.layout import (
     UPCOMING,
     WATCHDOG,
 )
+from dfcmodel.packets.kernel.tcp.ns2 import MIN_TICK_TIMEOUT
 from dfcmodel.packets.layouts.agents import lay_out_agents
 from dfcmodel.packets.layouts.backpressure import lay_out_backpressure
 from dfcmodel.packets.layouts.feeders import lay_out_feeders, storms_of
@@ -168,8 +169,9 @@ def _layout_of(plan: PacketPlan, signatures: tuple[RuleSignature, ...], spare: i
     window = int(plan.scenario.table.numbers("max_window").max())
     # The last telemetry of each flow, (F, records, numbers); one row where no rule reads it.
     reports = int(flow["reports"].max(initial=0))
-    clock = {"now": 0.0, "end": 0.0, "window": 0.0, "check": math.inf}
-    clock |= {"min_rto": plan.scenario.min_rto, "jitter": plan.jitter}
+    clock = dict.fromkeys(("now", "end", "window", "sample_row", "sample_start", "sample_end"), 0.0)
+    clock |= {"check": math.inf, "min_rto": plan.scenario.min_rto, "jitter": plan.jitter}
+    clock["min_backed_off"] = MIN_TICK_TIMEOUT if plan.method.is_ns2 else 0.0
     arrays = {
         **optional,
         "packet": aligned(size, PACKET),

@@ -16,7 +16,18 @@ from dfcmodel.network.flows import OPTIONS, first_state
 from dfcmodel.network.links import Column, encode
 from dfcmodel.packets.kernel.calendar_queue import push, take
 from dfcmodel.packets.kernel.codes import GO_BACK_N, SELECTIVE, STOP
-from dfcmodel.packets.kernel.layout import BLIND, CLASSES, COUNTED, FLOW, IN_SLOW_START, RATED, RULE
+from dfcmodel.packets.kernel.layout import (
+    BLIND,
+    BY_AGENT,
+    CLASSES,
+    COUNTED,
+    DELAYED,
+    FLOW,
+    IN_SLOW_START,
+    RATED,
+    RULE,
+    UNHEARD,
+)
 from dfcmodel.packets.kernel.rates.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.tcp.arrivals import CALLED, GROWING, REPLAYED
 from dfcmodel.packets.kernel.tcp.timers import wake_at
@@ -56,6 +67,8 @@ OF_ROWS = tuple(option.name for option in OPTIONS if option.name not in APART)
 """Options of flows that change their rows."""
 FEWEST_PACKETS = 16
 """Packets for which the maps of each flow have room, also of shorter transfers."""
+CHECKED_AT_ACKS = ("by_time", "samples", "selective", "supply", "counted", "paced", "segments", "listed")
+"""Fields of options for which the kernel checks at each ACK, unless a window sender has none of them."""
 REPAIR = {"": 0, "none": 0, "go-back-n": GO_BACK_N}
 """Repairs of rate rules without parameters."""
 
@@ -91,6 +104,9 @@ def lay_out_flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> Se
     way = plan.end_rows.first
     for name, rows in zip(("way", "turn", "end"), plan.end_rows, strict=True):
         flow[name][active] = rows[active]
+    unheard = (flow["recovery"][active] == BLIND) | (flow["end"][active] == flow["turn"][active] + 1)
+    by_agent = table.given("receiver")[active]
+    flow["answers"][active] = DELAYED * plan.delays_acks[active] + BY_AGENT * by_agent + UNHEARD * unheard
     if plan.spraying is not None:
         spraying = plan.spraying
         flow["paths"], flow["lent"] = spraying.count, way[spraying.first]
@@ -104,7 +120,6 @@ def lay_out_flows(plan: PacketPlan, signatures: tuple[RuleSignature, ...]) -> Se
     again = flow["repair"][active] == SELECTIVE
     if not has_window and not again.any():
         return Senders(flow, rule, np.zeros(1, dtype=np.uint8), 0, windows)
-    flow["delayed"][active] = plan.delays_acks[active]
     lends = np.arange(len(flow))[active] < (0 if plan.spraying is None else plan.spraying.lenders)  # they send nothing
     rules = flow["rule"][active][lends]
     rule["sent_mask"][rules[rules >= 0]] = 0
@@ -152,6 +167,7 @@ def _rows_of_flows(
         _set_row(plan, f, signatures, path, (kinds[n], of_rule[n : n + 1]))
         if has_arrivals:
             _set_arrivals(plan, f, signatures, (kinds[n], of_arrivals[n : n + 1]))
+    kinds["plain"] = (kinds["recovery"] >= 0) & ~np.any([kinds[name] != 0 for name in CHECKED_AT_ACKS], axis=0)
     windows = np.where(kinds["recovery"] >= 0, kinds["cwnd"], 0.0)[group[plan.idle]]
     if len(windows):
         flow, bytes_type = np.zeros(len(group), FLOW), _bytes_of(FLOW)

@@ -19,7 +19,9 @@ from dfcmodel.packets import engine as packet_engine
 from dfcmodel.packets import refusals, simulation
 from dfcmodel.packets.engine import begin_run, run_engine
 from dfcmodel.packets.kernel import calendar_queue
-from dfcmodel.packets.kernel.layout import Senders
+from dfcmodel.packets.kernel.layout import CLOCK, Senders
+from dfcmodel.packets.kernel.loop import begin_sample
+from dfcmodel.packets.kernel.tcp.timers import SAMPLE_END, SAMPLE_ROW, SAMPLE_START
 from dfcmodel.packets.layouts import senders
 from dfcmodel.packets.recoveries.compilation import recovery_events
 from hopflow.kernels import engine
@@ -82,6 +84,18 @@ def check_equal_to_ns2(case: str, run: dict[str, object]) -> None:
     for f, expected in enumerate(flows["samples"]):
         hashed = sample_hash(found.window[:, f], found.acked[:, f])
         assert hashed == expected, scenario.flows[f].name
+
+
+def test_times_from_the_start_of_a_sample_to_its_end_are_in_it_whatever_is_rounded() -> None:
+    """Packets look up their sample only outside of these times; at their ends the look-up gives the same."""
+    rng = np.random.default_rng(1)
+    for sample, n in zip(10.0 ** rng.uniform(-9.0, 3.0, 2000), rng.integers(0, 10_000_000, 2000).tolist(), strict=True):
+        clock = np.zeros(len(CLOCK))
+        begin_sample(SimpleNamespace(senders=SimpleNamespace(clock=clock), records=SimpleNamespace(sample=sample)), n)
+        last, scale = np.nextafter(clock[SAMPLE_END], 0.0), 1.0 / sample
+        assert [clock[SAMPLE_ROW], int(clock[SAMPLE_START] * scale), int(last * scale)] == [n, n, n]
+        assert clock[SAMPLE_START] - n * sample < 1e-14 * (n + 1) * sample
+        assert (n + 1) * sample - clock[SAMPLE_END] < 1e-14 * (n + 1) * sample
 
 
 @pytest.mark.parametrize(("case", "run"), QUICK)

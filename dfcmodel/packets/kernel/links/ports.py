@@ -15,6 +15,7 @@ from ..queues.early import admit_early
 from ..queues.managers import is_markable
 from ..random_numbers import uniform
 from ..tcp.receivers import receive_data
+from ..tcp.timers import SAMPLE_END, SAMPLE_ROW, SAMPLE_START
 
 __all__ = [
     "admit",
@@ -29,7 +30,10 @@ __all__ = [
 ]
 
 FIFO, EARLY, LANES, INTERFACE = 0, 1, 2, 3  # kinds of ports
-LATEST = 1.0 - 2.0**-48  # of the end of a sample: times before it are in the sample whatever was rounded
+EARLIEST, LATEST = 1.0 + 2.0**-48, 1.0 - 2.0**-48
+"""Of the start and of the end of a sample: times from and before them are in the sample whatever was rounded."""
+UNDER_WAY = 1 << 31
+"""In place of a calendar queue that a packet has left, from its second hop on: a number that no port has."""
 
 
 @compiled
@@ -64,7 +68,7 @@ def keep_packet(world: Any, p: int, e: int, came: float, sent: float, longer: fl
         row.blocks[k] = net.block[e, k]
 
 
-@inlined
+@compiled
 def drop(world: Any, p: int, e: int, came: float, time: float, cause: int) -> None:
     """Drop packet e, which came to port p at ``came``, at ``time``, s: record it by sample and cause; free its row."""
     net, senders, records = world
@@ -160,33 +164,33 @@ def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
     port = net.port[p]
     f = int64(net.packet[e].flow)
     if (
-        port.effects & LOSES != 0
+        port.plain != 1
+        and port.effects & LOSES != 0
         and net.packet[e].hop < senders.flow[f].turn
         and uniform(net.stream, p) < net.fault[p].loss
     ):
         return -1 - AT_RANDOM
     first = port.first
     queued = count_waiting(net, senders, p, e, time)
-    if port.unit > 0.0:
-        free_bytes(net, p, first, queued)
     ended = port.free < time
     if port.free == time:
         ended = departs_first(net, senders, e, port.spent)
-    if port.kind == EARLY:
-        idle = time - max(0.0, port.free) if ended else -1.0
-        if detect_early(net, senders, e, p, queued, idle) == 0:
-            return -1 - BY_MANAGER
-    if port.unit > 0.0:
-        return queued if ended or not is_full(port, queue_bytes(net, p, e)) else -1 - BUFFER_FULL
+    if port.plain != 1:
+        if port.unit > 0.0:
+            free_bytes(net, p, first, queued)
+        if port.kind == EARLY:
+            idle = time - max(0.0, port.free) if ended else -1.0
+            if detect_early(net, senders, e, p, queued, idle) == 0:
+                return -1 - BY_MANAGER
+        if port.unit > 0.0:
+            return queued if ended or not is_full(port, queue_bytes(net, p, e)) else -1 - BUFFER_FULL
     return queued if ended or queued < port.room else -1 - BUFFER_FULL
 
 
 @inlined
-def enter_ring(net: Any, records: Any, h: int, p: int, queued: int, time: float) -> None:
-    """Queue the arriving packet at port p, without lanes, behind ``queued`` others, and record its wait at hop h."""
-    rows = len(records.lost) - 1
+def enter_ring(net: Any, p: int, queued: int) -> None:
+    """Queue the arriving packet at port p, without lanes, behind ``queued`` others."""
     port = net.port[p]
-    start = port.free
     if queued > 0:
         if port.last == port.first:
             port.base = port.ahead
@@ -201,15 +205,6 @@ def enter_ring(net: Any, records: Any, h: int, p: int, queued: int, time: float)
     else:
         port.first = 0
         port.last = 0
-    row = min(int(time * records.scale), rows)
-    if row < rows:
-        port.peak = max(port.peak, queued + 1)
-    later = min(int(start * records.scale), rows)
-    if later < rows:
-        records.waited[h] += start - time
-    if later != row:
-        records.waiting[row, p] += 1
-        records.waiting[later, p] -= 1
 
 
 @inlined
@@ -223,8 +218,8 @@ def count_starts(started: Any, row: int, first: int, past: int) -> None:
         started[row, past] -= 1
 
 
-# In one piece of 73 lines: with what enters a queue and what ends a route in functions of their own (58 lines),
-# also inlined, the loop takes 1.02 times as long (takano2006/4, dumbbell), with NewReno's permutation 1.04 to 1.1.
+# In one piece: with what enters a queue and what ends a route in functions of their own, also inlined, the loop took
+# 1.02 times as long (takano2006/4, dumbbell), with NewReno's permutation 1.04 to 1.1.
 @inlined
 def advance_packet(world: Any, e: int, time: float, key: int, at: int) -> None:
     """Advance packet e from queue ``at`` through ports without lanes, until it enters a queue, is dropped or ends.
@@ -240,8 +235,8 @@ def advance_packet(world: Any, e: int, time: float, key: int, at: int) -> None:
     h = int64(it.hop)
     size = int64(it.size)
     first = h  # of the hops that are not counted yet: in the sample ``row``, which lasts until ``until``
-    row = int64(0)
-    until = -math.inf
+    row = int64(senders.clock[SAMPLE_ROW])
+    until = senders.clock[SAMPLE_END] if time >= senders.clock[SAMPLE_START] else -math.inf
     while True:
         p = int64(net.hop[h].port)
         if p < 0:
@@ -265,52 +260,46 @@ def advance_packet(world: Any, e: int, time: float, key: int, at: int) -> None:
             it.hop = h
             push(net, e, queue, time, key)
             return
-        at = len(net.port) - 1
+        at = UNDER_WAY
         port = net.port[p]
         busy = port.free >= time
         start = max(time, port.free)
-        is_alone = port.plain == 1 and port.begun < time  # nothing else waits
-        if is_alone and start >= until:
-            later = min(int(start * scale), rows)
-            is_alone = not busy or min(int(time * scale), rows) == later
-            if is_alone:
-                count_starts(started, row, first, h)
-                first = h
-                row = later
-                until = (row + 1) * records.sample * LATEST if row < rows else math.inf
-        if is_alone:
-            if busy:
-                port.first = 0
-                port.last = 0
-                if row < rows:
-                    records.waited[h] += start - time
-                    port.peak = max(port.peak, 1)
-        else:
+        arrived = row  # the sample of the arrival, and ``row`` that of the start; almost always the same
+        if start >= until:
+            count_starts(started, row, first, h)
+            first = h
+            arrived = min(int(time * scale), rows)
+            row = min(int(start * scale), rows)
+            until = (row + 1) * records.sample * LATEST if row < rows else math.inf
+        queued = int64(0)
+        if port.plain != 1 or port.begun >= time:  # otherwise nothing waits
             it.hop = h
             queued = admit(net, senders, p, e, time)
             if queued < 0:
                 count_starts(started, row, first, h)
                 drop(world, p, e, time, time, -1 - queued)
                 return
-            if port.traced == 1:
+            if port.plain != 1 and port.traced == 1:
                 keep_packet(world, p, e, time, start, 0.0, math.nan)
-            if busy:
-                enter_ring(net, records, h, p, queued, time)
-                if port.unit > 0.0:
-                    taken = queue_bytes(net, p, e)
-                    enter_bytes(net, p, taken, queued)
-                    record_bytes(net, records, p, taken, time, start)
-                    if int(time * scale) < rows:
-                        record_peak(net, records, p, queued + 1)
-            later = min(int(start * scale), rows)
-            if later != row or until < 0.0:
-                count_starts(started, row, first, h)
-                first = h
-                row = later
-                until = (row + 1) * records.sample * LATEST if row < rows else math.inf
         if busy:
+            enter_ring(net, p, queued)
+            if row < rows:
+                records.waited[h] += start - time
+            if arrived < rows:
+                port.peak = max(port.peak, queued + 1)
+            if row != arrived:
+                records.waiting[arrived, p] += 1
+                records.waiting[row, p] -= 1
+            if port.plain != 1 and port.unit > 0.0:
+                taken = queue_bytes(net, p, e)
+                enter_bytes(net, p, taken, queued)
+                record_bytes(net, records, p, taken, time, start)
+                if arrived < rows:
+                    record_peak(net, records, p, queued + 1)
             port.ahead = port.begun if port.begun > -math.inf else port.free - port.spent
-        port.begun = start if busy else -math.inf
+            port.begun = start
+        else:
+            port.begun = -math.inf
         spent = net.times[p * CLASSES + size]
         port.spent = spent.transmission
         port.free = start + spent.transmission

@@ -30,14 +30,15 @@ def output(net: Any, senders: Any, f: int, number: int) -> None:
         s.reduced = 0
     elif s.accurate == 0 and not is_ns2(senders):  # 6.1.5: retransmissions are not ECN-capable
         flags = UNMARKABLE
-    flags += s.pushing * PUSHED
-    s.wrote_at = senders.clock[NOW]
+    if s.segments == 1:
+        flags += s.pushing * PUSHED
+        s.wrote_at = senders.clock[NOW]
+        s.written -= is_new
     senders.out[counters[OUT], 0] = number
     senders.out[counters[OUT], 1] = flags
     counters[OUT] += 1
     if is_new:
         s.snd_max = number + 1
-        s.written -= 1
         if s.timing == 0:  # one sample per round trip (RFC 6298, 3), of new data (Karn's algorithm)
             s.timing = 1
             if number > s.timed:

@@ -73,5 +73,5 @@ def truncate_ssthresh(senders: Any, f: int) -> None:
 def open_window(senders: Any, f: int) -> None:
     """Set flow f's initial window at the ACK of its opening packet, in the ns-2 convention (``windowInit_``)."""
     s = senders.flow[f]
-    if senders.clock[NS2] == 1.0 and s.snd_una == 1:
+    if s.snd_una == 1 and is_ns2(senders):
         s.cwnd = s.first_window

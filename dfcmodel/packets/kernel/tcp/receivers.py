@@ -10,7 +10,7 @@ from hopflow.kernels.marks import compiled, inlined
 
 from ..calendar_queue import OUT, push, release
 from ..codes import CUT, GAP, GO_BACK_N, PUSHED, REDUCED, SELECTIVE
-from ..layout import ARRIVED, BLIND, CLASSES, DUE, NACK, OF_RATE, SACK, int64
+from ..layout import ARRIVED, BY_AGENT, CLASSES, DELAYED, DUE, NACK, OF_RATE, SACK, UNHEARD, int64
 from .agents import answer_packet
 from .arrivals import GROWING
 from .bit_maps import RECEIVED, clear_bit, has_bit, set_bit
@@ -43,7 +43,7 @@ def deliver(senders: Any, f: int, number: int) -> int:
     return n - before
 
 
-@inlined
+@compiled
 def write_sack_blocks(net: Any, senders: Any, e: int, f: int, number: int) -> int:
     """Write up to three SACK blocks into ACK e as packet ``number`` arrives, newest first; return how many."""
     block = net.block
@@ -186,6 +186,36 @@ def start_followers(net: Any, senders: Any, f: int, time: float) -> None:
         wake_at(net, d, it.ready, d)
 
 
+@compiled
+def write_sack(net: Any, senders: Any, f: int, e: int) -> None:
+    """Write into e, which becomes the answer to a rate rule, which packet has come out of order; -1: none."""
+    number = net.packet[e].number
+    net.block[e, SACK] = number if number >= senders.flow[f].came else -1
+
+
+@inlined
+def delay_ack(net: Any, senders: Any, f: int, e: int, time: float, n_delivered: int) -> bool:
+    """Keep packet e, which came at ``time`` with ``n_delivered`` in order, as flow f's ACK; False: it is sent now.
+
+    RFC 5681, 4.2: immediate ACK out of order, when a gap is filled, and for every second packet.
+    """
+    s = senders.flow[f]
+    it = net.packet[e]
+    new = it.number > 0 if is_ns2(senders) else n_delivered > 0
+    if it.number < s.quick or it.number == s.fin:  # RFC 9293, 3.10.7.2 and 3.10.7.4
+        new = False
+    if it.ecn & PUSHED != 0:
+        new = False
+    if new and it.number == s.came - 1 and it.number >= s.seen and s.pending < 0:
+        s.pending = e
+        s.ack_due = time + senders.clock[ACK_DELAY]
+        schedule(net, senders, f, s.ack_due, len(senders.flow) + f)
+        return True
+    if s.pending >= 0:
+        release(net, int64(s.pending))
+    return False
+
+
 @inlined
 def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
     """Deliver packet e, or delayed ACK e (``at`` DUE), and turn it into the ACK; return False if no ACK is sent now."""
@@ -193,11 +223,16 @@ def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
     it = net.packet[e]
     f = int64(it.flow)
     s = senders.flow[f]
-    waits = s.delayed == 1 or s.agent >= 0
-    if waits and at >= 0:
+    answers = int64(s.answers)  # almost always 0: tests of its bits stand within one for any of them
+    if answers & (DELAYED | BY_AGENT) != 0 and at >= 0:
         push(net, e, int64(net.hop[it.hop].queue), time, key)
         return False
-    if at != DUE:
+    if at == DUE:
+        if answers & BY_AGENT != 0:
+            return True
+        s.pending = -1
+        s.ack_due = math.inf
+    else:
         if it.ecn & (REDUCED | CUT) != 0:
             if it.ecn & CUT != 0:
                 if not receive_header(world, e, time):
@@ -216,39 +251,25 @@ def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
         row = int(time * records.scale)
         if row < len(records.lost) - 1:
             s.marks += it.marked
-        if n_delivered > 0 and row < len(records.lost) - 1:
-            records.delivered[row, f] += n_delivered
-            s.total += n_delivered
-            s.came_at = time
-            if s.total >= s.size and s.supply != GROWING and not s.finished >= 0.0:
-                s.finished = max(time, s.cut_at)  # a port may be processed after a stop
-                start_followers(net, senders, f, s.finished)
-        if s.recovery == BLIND or s.end == s.turn + 1:  # nothing processes its ACKs
-            release(net, e)
-            return False
-        if waits and s.agent >= 0:
-            return answer_packet(net, senders, f, e, 0)
+            if n_delivered > 0:
+                records.delivered[row, f] += n_delivered
+                s.total += n_delivered
+                s.came_at = time
+                if s.total >= s.size and s.supply != GROWING and not s.finished >= 0.0:
+                    s.finished = max(time, s.cut_at)  # a port may be processed after a stop
+                    start_followers(net, senders, f, s.finished)
         if it.marked == 1:
             s.echo = 1
-        if waits:
-            # RFC 5681, 4.2: immediate ACK out of order, when a gap is filled, and for every second packet
-            new = it.number > 0 if is_ns2(senders) else n_delivered > 0
-            if it.number < s.quick or it.number == s.fin:  # RFC 9293, 3.10.7.2 and 3.10.7.4
-                new = False
-            if it.ecn & PUSHED != 0:
-                new = False
-            if new and it.number == s.came - 1 and it.number >= s.seen and s.pending < 0:
-                s.pending = e
-                s.ack_due = time + senders.clock[ACK_DELAY]
-                schedule(net, senders, f, s.ack_due, len(senders.flow) + f)
+        if answers != 0:
+            if answers & UNHEARD != 0:
+                release(net, e)
                 return False
-            if s.pending >= 0:
-                release(net, int64(s.pending))
-    elif s.agent >= 0:
-        return True
-    if waits:
-        s.pending = -1
-        s.ack_due = math.inf
+            if answers & BY_AGENT != 0:
+                return answer_packet(net, senders, f, e, 0)
+            if delay_ack(net, senders, f, e, time, n_delivered):
+                return False
+            s.pending = -1
+            s.ack_due = math.inf
     if s.accurate == 0:
         it.marked = s.echo
     if s.recovery >= 0:
@@ -259,7 +280,7 @@ def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
         return True
     it.size = OF_RATE
     if s.repair == SELECTIVE:
-        net.block[e, SACK] = it.number if it.number >= s.came else -1
+        write_sack(net, senders, f, e)
     if s.repair > 0:
         it.number = s.came - 1
     return True

@@ -238,8 +238,14 @@ def receive(net: Any, senders: Any, f: int, e: int) -> None:
         send(net, senders, f, 0, False)
         return
     marked = packet[e].marked == 1
-    validated = s.supply == 0 or may_grow(senders, f)
     acked = number + 1 - int64(s.snd_una)
+    if s.plain == 1 and s.recovering == 0 and acked > 0 and not marked:  # most ACKs, without the rest's tests
+        discard_acked(net, senders, f, number)
+        grow_window(senders, f)
+        if s.held_until == math.inf:
+            send_window(net, senders, f, 0, False)
+        return
+    validated = s.supply == 0 or may_grow(senders, f)
     counts = s.counted == COUNTED or (s.counted == IN_SLOW_START and s.cwnd < s.ssthresh)
     twice = counts and s.recovering == 0 and acked > 1  # RFC 3465, 2.2, with L = 2
     if s.by_time == 1:

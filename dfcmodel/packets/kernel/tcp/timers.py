@@ -9,14 +9,15 @@ from hopflow.kernels.marks import inlined
 from ..calendar_queue import push, take
 from ..codes import WAKE
 from ..layout import CLASSES, CLOCK
-from .ns2 import MIN_TICK_TIMEOUT, is_ns2, measure_ticks, restart_estimate
+from .ns2 import is_ns2, measure_ticks, restart_estimate
 from .tcp_constants import MAX_BACKOFF, MAX_RTO, RTO_DEVIATIONS, RTTVAR_GAIN, SRTT_GAIN
 
 __all__ = ["back_off", "rto_with_backoff", "schedule", "set_timer", "update_rtt_estimate", "wake_at"]
 
-NOW, END, CHECK, MIN_RTO, JITTER, ACK_DELAY, WINDOW = (
-    CLOCK.index(name) for name in ("now", "end", "check", "min_rto", "jitter", "ack_delay", "window")
-)  # of `is_ns2` see `ns2`
+NOW, END, CHECK, WINDOW = map(CLOCK.index, ("now", "end", "check", "window"))
+MIN_RTO, MIN_BACKED_OFF = map(CLOCK.index, ("min_rto", "min_backed_off"))
+JITTER, ACK_DELAY = map(CLOCK.index, ("jitter", "ack_delay"))
+SAMPLE_ROW, SAMPLE_START, SAMPLE_END = map(CLOCK.index, ("sample_row", "sample_start", "sample_end"))
 
 
 @inlined
@@ -24,7 +25,7 @@ def rto_with_backoff(senders: Any, f: int) -> float:
     """Return flow f's retransmission timeout, s, with backoff: from the minimum to 60 s (RFC 6298, 2.4, 2.5, 5.5)."""
     s = senders.flow[f]
     span = min(max(s.current, senders.clock[MIN_RTO]) * s.backoff, MAX_RTO)
-    return max(span, MIN_TICK_TIMEOUT if is_ns2(senders) else 0.0)
+    return max(span, senders.clock[MIN_BACKED_OFF])
 
 
 @inlined
