@@ -72,7 +72,7 @@ The names include that of `recovery:parameters_set`."""
 CATEGORIES = _words(
     "transport connectivity security recovery quic http http3 h3 qpack generic loglevel simulation "
     # of picoquic and mvfst
-    "info loss metric_update idle_update app_limited_update bandiwdth_est_update"
+    "info loss metric_update idle_update app_limited_update bandiwdth_est_update mvfst"
 )
 SKIPPED_EVENTS = _words(
     # of QUIC
@@ -93,7 +93,8 @@ SKIPPED_EVENTS = _words(
     # of mvfst
     "transport_summary congestion_metric_update pacing_metric_update pacing_observation bandwidth_est_update "
     "app_idle_update loss_alarm packet_drop transport_state_update packet_ack stream_state_update "
-    "connection_migration path_validation priority "
+    "connection_migration path_validation priority connection_migrated path_validated stream_priority_updated "
+    "l4s_weight_update network_path_model_update "
     # of the main schema
     "error warning info debug verbose message marker scenario connection_error application_error internal_error"
 )
@@ -105,6 +106,11 @@ class _Fields(NamedTuple):
 
     used: dict[str, str]
     skipped: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Used and skipped fields."""
+        return self.skipped.union(self.used)
 
 
 def _fields(used: str, skipped: str = "", **former: str) -> _Fields:
@@ -121,9 +127,11 @@ TRACE = _fields(
 )
 CONFIGURATION = _fields("time_units", "time_offset original_uris code_version qvis")
 COMMON = _fields(
-    "time_format group_id ODCID tuple path path_id",
+    "time_format group_id ODCID odcid tuple path path_id",
     "reference_time protocol_type protocol_types dcid scid group_ids system_info",
 )
+CONNECTION_NAMES = ("group_id", "ODCID", "odcid")
+"""Fields that name a connection, in mvfst in lower case."""
 EVENT = _fields(
     "time name category type data time_format group_id ODCID tuple path path_id",
     "trigger protocol_type protocol_types system_info",
@@ -157,8 +165,8 @@ DATA = {
         "latest_rtt rtt_variance max_ack_delay ack_delay pto_count ssthresh packets_in_flight in_recovery trigger",
         cwnd="congestion_window",
     ),
-    STATE: _fields("new trigger", "old cc_param"),
-    LIMITED: _fields("app_limited"),
+    STATE: _fields("new trigger", "old cc_param resumption"),
+    LIMITED: _fields("app_limited", "idle idle_event"),
     PARAMETERS: _fields(
         "max_datagram_size",
         "reordering_threshold time_threshold timer_granularity initial_rtt initial_congestion_window "
@@ -173,7 +181,14 @@ RECORD = _Fields(LOG.used | TRACE.used | {"trace": "trace"}, LOG.skipped | TRACE
 
 RECORD_MARKS = frozenset(("qlog_version", "qlog_format", "file_schema", "trace", "traces"))
 """Fields that the first object of a file alone has."""
-NOT_ELICITING = _words("ack padding connection_close")
+ACK_FRAMES = _words(
+    "ack ack_ecn ack_extended ack_receive_timestamps ack_receive_timestamps_draft_02 "
+    "ack_receive_timestamps_draft_02_ecn"
+)
+"""Types of ACK frames. mvfst has a type for each form of the frame, with or without marks and receive times."""
+MARKS = ("ce", "ecn_ce")
+"""Fields of ACK frames with the number of marks so far, of the drafts and of mvfst."""
+NOT_ELICITING = ACK_FRAMES | _words("padding connection_close")
 """Frames of packets that are not acknowledged (RFC 9002, 2)."""
 VERSIONS = _words("draft-00 draft-01 draft-02 draft-02-wip draft-02-RC1 0.3 0.4")
 SCHEMAS = frozenset(("urn:ietf:params:qlog:file:contained", "urn:ietf:params:qlog:file:sequential"))
@@ -467,7 +482,7 @@ class Qlog:
                 continue
             groups = [
                 value if isinstance(value, str) else json.dumps(value)
-                for name in ("group_id", "ODCID")
+                for name in CONNECTION_NAMES
                 if (value := event.get(name, common.get(name))) is not None
             ]
             connection = ", ".join(groups)
@@ -485,6 +500,8 @@ class Qlog:
                 if acks:
                     yield Event(unit * (now - first), kind, connection, acks, location)
                 continue
+            if kind == STATE and "new" not in data and not DATA[LIMITED].names.isdisjoint(data):  # as mvfst has it
+                kind = LIMITED
             self._collect_unknown(location, data, DATA[kind], f"{kind}.")
             used = {SENT: self._packet, LOST: self._packet, RECEIVED: self._received}.get(kind, self._values)
             # the origin is subtracted in the trace's unit: as seconds since 1970 a float64 has steps of 238 ns
@@ -666,12 +683,12 @@ def _acks(data: dict[str, Any]) -> dict[str, Any]:
     Ranges are those of packets with application data, whose numbers are not used twice. Empty without ACK frames.
     Other values than numbers are skipped, as are the other frames.
     """
-    acks = [frame for frame in _frames(data) if _frame_type(frame) == "ack"]
+    acks = [frame for frame in _frames(data) if _frame_type(frame) in ACK_FRAMES]
     if not acks:
         return {}
     header = data.get("header")
     kind = data.get("packet_type", header.get("packet_type", "") if isinstance(header, dict) else "")
-    marks = max((_counts([frame.get("ce")]) or [0.0])[0] for frame in acks)
+    marks = max((0.0, *_counts([frame.get(name) for frame in acks for name in MARKS])))
     ranges = list[tuple[float, float]]()
     if SPACES.get(str(kind).lower()) == "1rtt":
         for frame in acks:

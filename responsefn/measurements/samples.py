@@ -77,6 +77,8 @@ SHARE = re.compile(r"[0-9]{1,30}ms\(([0-9]{1,3}(?:\.[0-9]{0,30})?)%\)")
 LIMITS = {"rwnd_limited": "receive window", "sndbuf_limited": "send buffer"}
 RULE_NAME = re.compile(r"[A-Za-z][\w-]*")
 """Names of congestion controls of Linux, which `ss` prints without a field."""
+LISTS = {"users:((": "))", "inet-sockopt: (": ")"}
+"""Beginnings and ends of the fields of ``ss`` that hold words."""
 REQUIRED = ("rtt", "mss", "data_segs_out", "delivery_rate")
 RATES = frozenset(("send", "pacing_rate", "delivery_rate"))
 """Fields of ``ss`` whose value is the next word."""
@@ -84,12 +86,16 @@ USED = frozenset(
     ("rtt", "mss", "data_segs_out", "retrans", "delivery_rate", "delivered_ce", "app_limited", "congestion control")
 ) | {"bytes_sent", "bytes_acked", "bytes_retrans", "busy", "dsack_dups", *LIMITS}
 _NAMES = (
-    "timer uid ino sk cgroup fwmark <-> --> <-- opt mem skmem ts usec_ts sack ecn ecnseen fastopen wscale rto backoff "
+    "timer uid ino sk cgroup fwmark v6only tos tclass class_id <-> --> <-- --- opt mem skmem ts usec_ts sack ecn ecnseen fastopen wscale rto backoff "
     "ato qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_received segs_out "
     "segs_in data_segs_in dctcp bbr send lastsnd lastrcv lastack pacing_rate delivered "
     "unacked lost sacked fackets reordering reord_seen rcv_rtt rcv_space rcv_ssthresh "
-    "notsent minrtt rcv_ooopack snd_wnd rcv_wnd rehash md5keys tcp-ulp-mptcp tcp-ulp-tls version cipher rxconf txconf "
-    "zc_ro_tx no_pad_rx flags token seq sfseq ssnoff maplen"
+    "notsent minrtt rcv_ooopack snd_wnd rcv_wnd rehash md5keys tcp-ulp-mptcp tcp-ulp-tls tcp-ulp-espintcp version "
+    "cipher rxconf txconf zc_ro_tx no_pad_rx flags token seq sfseq ssnoff maplen "
+    # of sockets of MPTCP (`ss -M`), which have no round-trip time
+    "subflows subflows_max subflows_total add_addr_signal add_addr_signal_max add_addr_accepted add_addr_accepted_max "
+    "local_addr_used local_addr_max endp_laminar_max csum_enabled fallback remote_key write_seq snd_una rcv_nxt "
+    "retransmits last_data_sent last_data_recv last_ack_recv"
 )
 SKIPPED = frozenset(_NAMES.split())
 """Skipped fields of ``ss`` of iproute2; `USED` are the others."""
@@ -291,7 +297,7 @@ def _connections(name: str, text: str, skipped: Iterable[str]) -> Iterator[tuple
             if current is not None:
                 yield current
             current = location, f"{words[start]} > {words[start + 1]}", {}
-            words = _without_users(line).split()[start + 2 :]
+            words = _without_lists(line).split()[start + 2 :]
         if current is None:
             names = {word.partition(":")[0] for word in words}
             if names <= set(skipped) - SKIPPED:  # a line of its own, such as a time
@@ -321,10 +327,13 @@ def _addresses(words: list[str]) -> int | None:
     return None
 
 
-def _without_users(line: str) -> str:
-    """Remove the names of processes, which may contain blanks, from a line."""
-    head, mark, tail = line.partition("users:((")
-    return f"{head} {tail.partition('))')[2]}" if mark else line
+def _without_lists(line: str) -> str:
+    """Remove processes, whose names may contain blanks, and options of the socket from a line."""
+    for begin, end in LISTS.items():
+        head, mark, tail = line.partition(begin)
+        if mark:
+            line = f"{head} {tail.partition(end)[2]}"
+    return line
 
 
 def _add_fields(location: str, fields: dict[str, str], words: list[str], skipped: Iterable[str]) -> None:

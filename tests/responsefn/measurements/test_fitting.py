@@ -95,10 +95,12 @@ FIELDS = "cubic wscale:7,7 rto:204 rtt:40/2 mss:1000 cwnd:10 data_segs_out:1000 
     f"ESTAB 0 0 [2001:db8::1]:ssh [2001:db8::2]:41000 {FIELDS} send 9Mbps lastsnd:4 pacing_rate 9.5Mbps/12Mbps delivery_rate 8Mbps delivered:9 busy:50ms rwnd_limited:4ms(8.0%)",
     f"   ESTAB  0 0  10.0.0.1:22  10.0.0.2:41000 \r\n      {FIELDS} bbr:(bw:8Mbps,mrtt:40,pacing_gain:2.89,cwnd_gain:2.89) delivery_rate 8000kbps minrtt:39\r\n",
     f"ESTAB 0 0 ::1:5001 ::1:41000\n\t ts sack dctcp:(ce_state:0,alpha:9,ab_ecn:0,ab_tot:0) {FIELDS} delivery_rate 8000000bps reordering:8",
+    # --tos, --inet-sockopt, shut down in both directions
+    f"ESTAB 0 0 [2001:db8::1]:1 [2001:db8::2]:2 uid:0 ino:1 sk:6cb cgroup:/ v6only:0 --- tos:0x2 tclass:0 class_id:0 inet-sockopt: ( recverr is_icsk mc_loop)\n {FIELDS} delivery_rate 8Mbps\n",
     f"\ufeffESTAB 0 0 10.0.0.1:22 10.0.0.2:4 tcp-ulp-tls version: 1.3 cipher: aes-gcm-128 rxconf: sw txconf: sw {FIELDS} delivery_rate 8e6bps\n",
 ])  # fmt: skip
 def test_forms_of_ss(text: str) -> None:
-    """By the names of `ss.c` of iproute2: the same connection in seven forms, and beside one whose rate the application limits."""
+    """By the names of `ss.c` of iproute2: the same connection in eight forms, and beside one whose rate the application limits."""
     limited = text.replace("delivery_rate", "app_limited delivery_rate")
     for form in (text, f"{limited.rstrip()}\n{text.lstrip(chr(0xFEFF))}"):
         found = read_ss(form)
@@ -200,6 +202,15 @@ def test_ss_refuses_retransmitted_bytes_without_retransmissions(field: str) -> N
 def test_ss_does_not_skip_what_it_uses(name: str) -> None:
     with pytest.raises(ValueError, match=f"^skip = '{name}': must be a field that is not used"):
         read_ss(f"ESTAB 0 0 10.0.0.1:22 10.0.0.2:4\n\t {FIELDS} delivery_rate 8Mbps\n", skip=[name])
+
+
+def test_sockets_of_mptcp_are_omitted_beside_their_subflows() -> None:
+    socket = (
+        "mptcp ESTAB 0 0 10.0.0.1:22 10.0.0.2:4\n subflows:1 subflows_max:2 remote_key token:3b write_seq:8 snd_una:8 "
+        "rcv_nxt:3 bytes_sent:8 bytes_acked:8 last_data_sent:3"
+    )
+    subflow = f"tcp ESTAB 0 0 10.0.0.1:22 10.0.0.2:4 tcp-ulp-mptcp flags:Mmec token:0(id:0)/4b(id:0) {FIELDS} delivery_rate 8Mbps"
+    assert read_ss(f"{socket}\n{subflow}\n").rate.tolist() == [1000.0]
 
 
 def test_ss_separates_connections_wherever_their_lines_begin() -> None:

@@ -147,8 +147,35 @@ def current() -> str:
     return "\n".join(records)
 
 
-@pytest.mark.parametrize("form", [aioquic, quic_go, picoquic, quictrace, mvfst, current])
-def test_the_forms_of_six_programs(form: Any) -> None:
+def mvfst_2026() -> str:
+    """Return the form of mvfst since 2026: names of the drafts, `odcid` in lower case, and events of its own."""
+    events: list[dict[str, Any]] = [
+        {"time": 5e6, "name": "quic:connection_state_updated", "data": {"new": "transport ready"}},
+        {"time": 5e6, "name": "quic:congestion_state_updated", "data": {"new": "Hystart", "trigger": "cubic init", "resumption": 0}},
+        {"time": 5e6, "name": "quic:congestion_state_updated", "data": {"idle_event": "app idle", "idle": False}},
+        {"time": 5e6, "name": "quic:congestion_state_updated", "data": {"app_limited": "app unlimited"}},
+    ]  # fmt: skip
+    for time, kind, number in history():
+        name, data = {
+            "sent": ("packet_sent", {"frames": [{"frame_type": "stream", "stream_id": "0", "raw": {"length": 1200}}],
+                                     "header": {"packet_number": number, "packet_type": "1RTT"}, "raw": {"length": 1252}}),
+            "lost": ("packet_lost", {"largest_lost_packet_num": number, "lost_bytes": 2504, "lost_packets": 2}),
+            "rtt": ("recovery_metrics_updated", {"latest_rtt": RTT, "min_rtt": RTT, "smoothed_rtt": RTT, "ack_delay": 0.1}),
+        }[kind]  # fmt: skip
+        events.append({"time": 5e6 + time, "name": f"quic:{name}", "data": data})
+    own = ("mvfst:transport_summary", "mvfst:pacing_metric_update", "mvfst:l4s_weight_update", "quic:path_validated")
+    own += ("mvfst:network_path_model_update", "quic:connection_migrated", "quic:stream_priority_updated")
+    events += [{"time": 5.002e6, "name": name, "data": {"weight": 0.1}} for name in own]
+    common = {"odcid": "0102", "scid": "03", "time_format": "relative_to_epoch",
+              "reference_time": {"clock_type": "monotonic", "epoch": "unknown"}}  # fmt: skip
+    trace = {"title": "x", "vantage_point": {"type": "server"}, "common_fields": common, "events": events,
+             "event_schemas": ["urn:ietf:params:qlog:events:quic", "urn:ietf:params:qlog:events:mvfst"]}  # fmt: skip
+    top = {"file_schema": "urn:ietf:params:qlog:file:contained", "serialization_format": "application/qlog+json"}
+    return json.dumps({**top, "traces": [trace]})
+
+
+@pytest.mark.parametrize("form", [aioquic, quic_go, picoquic, quictrace, mvfst, mvfst_2026, current])
+def test_the_forms_of_programs(form: Any) -> None:
     found = read_qlog(form())
     np.testing.assert_allclose(found.p, [LOSS], rtol=1e-12)
     np.testing.assert_allclose(found.rtt, [1e-3 * RTT], rtol=1e-12)
@@ -221,6 +248,7 @@ def test_packets_that_are_not_counted() -> None:
         ("quic:packets_acked", {"packet_number_space": "application_data", "packet_numbers": [2, 3]}),
         ("quic:packets_acked", {"packet_numbers": [3]}),
         ("quic:packet_received", {"header": {"packet_type": "1RTT"}, "frames": [{"frame_type": "ack", "acked_ranges": [[10, 13], [0, 3]]}]}),
+        ("quic:packet_received", {"header": {"packet_type": "1RTT"}, "frames": [{"frame_type": "ack_extended", "acked_ranges": [[3, 4]]}]}),  # mvfst
         ("quic:packet_received", {"packet_type": "1RTT", "header": {}, "frames": [{"frame_type": "ACK", "acked_ranges": [["3"], {}, None]}]}),
     ],
 )  # fmt: skip
@@ -266,6 +294,10 @@ def test_a_receiver_is_named_whose_packets_hold_acks_alone(frames: Any, is_named
         ("packet_received", {"frames": [{"frame_type": "ack", "acked_ranges": [[0, 4]], "ect0": 4, "ce": 2}], "other": 1}, "2 in an ACK (ce), 0 as"),
         ("packet_received", {"frames": [{"frame_type": "ACK", "ce": "2"}]}, "2 in an ACK (ce), 0 as"),
         ("packet_received", {"frames": [{"frame_type": "ack", "ce": 0}, {"frame_type": "stream", "ce": 9}, 3]}, ""),
+        # of mvfst
+        ("packet_received", {"frames": [{"frame_type": "ack_ecn", "ecn_ect0": 4, "ecn_ce": 2}]}, "2 in an ACK (ce), 0 as"),
+        ("packet_received", {"frames": [{"frame_type": "ack_extended", "ecn_ce": 2}, {"frame_type": "ack"}]}, "2 in an ACK (ce), 0 as"),
+        ("packet_received", {"frames": [{"frame_type": "ack_frequency", "ecn_ce": 2}]}, ""),
         ("packet_received", {}, ""),
         ("congestion_state_updated", {"new": "recovery", "trigger": "ECN"}, "0 in an ACK (ce), 1 as"),
         ("congestion_state_updated", {"new": "recovery", "trigger": "persistent_congestion"}, ""),
@@ -301,6 +333,7 @@ def test_rates_that_the_application_limits_are_named(states: list[tuple[float, s
     ("recovery:metrics_updated", [(0.0, True), (30.0, False), (90.0, True)], 0.4),
     ("app_limited_update:app_limited_update", [(40.0, "app limited"), (60.0, "app unlimited")], 0.2),  # mvfst
     ("app_limited_update:app_limited_update", [(95.0, "app limited")], None),
+    ("quic:congestion_state_updated", [(40.0, "app limited"), (60.0, "app unlimited")], 0.2),  # mvfst since 2026
 ])  # fmt: skip
 def test_rates_that_the_application_limits_are_named_by_a_field(
     name: str, values: list[tuple[float, Any]], share: float | None
