@@ -9,11 +9,12 @@ import hashlib
 import inspect
 import sys
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from hopflow.class_attributes import functions_in, names_in
 from hopflow.parameters import Parametrized
 from hopflow.public_names import PACKAGES
 
@@ -147,7 +148,7 @@ class _Fingerprint:
             if name in ("__doc__", "__module__", "__firstlineno__") or name.startswith("_abc_"):
                 continue
             self.parts.append(name)
-            for part in _functions_in(value):
+            for part in functions_in(value):
                 self.add(part)
 
     def _add_function(self, function: Any) -> None:
@@ -165,7 +166,7 @@ class _Fingerprint:
         for cell in function.__closure__ or ():
             if (content := _cell_content(cell)) is not function:
                 self._add_reference(content)
-        names = set(_names(function.__code__))
+        names = set(names_in(function.__code__))
         for name in sorted(names & function.__globals__.keys()):
             self._add_reference(function.__globals__[name], names)
 
@@ -185,26 +186,6 @@ class _Fingerprint:
                 self._add_code(constant)
             else:
                 self.add(constant)
-
-
-def _functions_in(value: Any) -> Iterator[Any]:
-    """Yield the functions of an attribute of a class, or the attribute itself."""
-    if isinstance(value, property):
-        yield from filter(None, (value.fget, value.fset))
-    elif isinstance(value, (staticmethod, classmethod)):
-        yield value.__func__
-    elif isinstance(value, functools.cached_property):
-        yield value.func
-    else:
-        yield value
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    """Yield the names of globals and attributes in a code object and those within it."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)
 
 
 def _cell_content(cell: Any) -> Any:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from hopflow.checks import format_value, one_number
+from hopflow.checks import choice, flag, format_value, instances, one_number
+from hopflow.class_attributes import warn_of_unused_attributes
 from hopflow.functions import maximum
 from hopflow.parameters import Parametrized, is_overridden, param
 from hopflow.results import grid_html
@@ -66,6 +67,12 @@ DIGITS, MAX_SHOWN_OPERATIONS = 5, 100
 """Digits of numbers in displayed equations; operations above which an equation is long."""
 CLAIMS = ("newreno", "cubic-rfc9438", "bbr-draft", "other")
 """Specifications that a rule may claim to implement; "other": none of them."""
+CLASS_CHOICES = {"claims": CLAIMS, "signal": ("loss", "mark"), "capacity": ("ignored", "optional", "needed")}
+"""Attributes of classes of window rules, and their values."""
+CLASS_FLAGS = frozenset(("counts_acks", "counts_packets", "counts_in_slow_start", "sets_initial_window"))
+"""Attributes of classes of window rules that are True or False."""
+STATE_FIELDS = frozenset(("assigned", "rate_estimates"))
+"""Attributes of classes of window rules that are names of fields of their state."""
 SLOPE_SPANS = 1.01, 1.1  # numerical
 """Ratios of p over which `Response.elasticity` is computed, and checked."""
 MAX_SLOPE_DIFFERENCE = 0.1
@@ -555,6 +562,22 @@ class WindowRule(Response, ABC):
     claims: ClassVar[str] = "other"
     timeout_window: ClassVar[float] = 1.0
     capacity: ClassVar[str] = cast("str", _DerivedCapacity())
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Raise ValueError for attributes of a subclass with values that no engine or suite knows."""
+        super().__init_subclass__(**keywords)
+        warn_of_unused_attributes(cls)
+        own = {name: value for name, value in vars(cls).items() if not hasattr(value, "__get__")}
+        for name, allowed in CLASS_CHOICES.items():
+            if name in own:
+                choice(f"{name} of {cls.__name__}", own[name], allowed)
+        for name in CLASS_FLAGS & own.keys():
+            flag(f"{name} of {cls.__name__}", own[name])
+        for name in STATE_FIELDS & own.keys():
+            for field in instances(f"{name} of {cls.__name__}", own[name], str, "a field of State"):
+                choice(f"{name} of {cls.__name__}", field, cls.State._fields)
+        if "timeout_window" in own:
+            one_number(f"timeout_window of {cls.__name__}", own["timeout_window"], at_least=1.0, hint="in packets")
 
     @staticmethod
     @abstractmethod

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 import inspect
 import math
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from dfcmodel import Flow, PathOptions, Scenario, chain, coexist, simulate
+from dfcmodel import Flow, PathOptions, QueueManager, ReceiverAgent, Scenario, chain, coexist, simulate
 from dfcmodel.engine.kernel import records as fluid_records
 from dfcmodel.engine.kernel.records import FLOW, ON_ACK, ON_LOSS
 from dfcmodel.packets.kernel import layout
@@ -19,6 +20,7 @@ from responsefn import (
     AIMD,
     BIC,
     CUBIC,
+    DCQCN,
     DCTCP,
     HSTCP,
     TFRC,
@@ -543,3 +545,39 @@ def test_a_wrong_window_after_a_delivery_names_the_function() -> None:
     said = r"test_rule_events\.py:\d+: WithoutWindow\.on_delivery returns cwnd = 0: must be 1"
     with pytest.raises(RuleError, match=said):
         simulate(scenario, level="packets")
+
+
+@for_each([
+    ({"claims": "cubic"}, ValueError, r"claims of Mine = 'cubic': must be one of 'newreno', 'cubic-rfc9438', 'bbr-draft', 'other'$"),
+    ({"claims": "NewReno"}, ValueError, r"did you mean 'newreno'\?$"),
+    ({"signal": "ecn"}, ValueError, r"signal of Mine = 'ecn': must be one of 'loss', 'mark'$"),
+    ({"capacity": "none"}, ValueError, r"capacity of Mine = 'none': must be one of 'ignored', 'optional', 'needed'$"),
+    ({"counts_acks": "no"}, ValueError, r"counts_acks of Mine = 'no': must be True or False$"),
+    ({"timeout_window": 0.0}, ValueError, r"timeout_window of Mine = 0: must be a finite number >= 1; in packets$"),
+    ({"assigned": ("peak",)}, ValueError, r"assigned of Mine = 'peak': must be one of 'cwnd', 'ssthresh'$"),
+    ({"rate_estimates": "cwnd"}, TypeError, r"rate_estimates of Mine = 'cwnd': must be a list; each entry a field of State$"),
+])  # fmt: skip
+def test_attributes_of_classes_of_rules_are_checked(attributes, error, message: str) -> None:
+    """They were ignored: a suite did not apply to a rule whose claim was misspelled."""
+    with pytest.raises(error, match=message):
+        type("Mine", (NewReno,), attributes)
+
+
+def _event(s, q, e):
+    return s
+
+
+@for_each([
+    (NewReno, {"on_timout": staticmethod(_event)}, "Mine.on_timout is unused: NewReno has on_ack, on_drop, on_loss, on_mark, on_timeout; did you mean on_timeout?"),
+    (DCQCN, {"on_ack": staticmethod(_event)}, "Mine.on_ack is unused: DCQCN has on_feedback, on_telemetry, on_time"),
+    (NewReno, {"timeoutwindow": 2.0}, "Mine.timeoutwindow is unused: NewReno has timeout_window"),
+    (ReceiverAgent, {"on_packets": staticmethod(_event)}, "Mine.on_packets is unused: ReceiverAgent has on_packet, on_timer; did you mean on_packet?"),
+    (QueueManager, {"on_enque": staticmethod(_event)}, "Mine.on_enque is unused: QueueManager has "),
+    (NewReno, {"floor": 2.0, "_on_helper": _event, "helper": staticmethod(_event)}, None),
+    (NewReno, {"on_ack": staticmethod(lambda s, q, e: Mine.on_reduction(s, q, e)), "on_reduction": staticmethod(_event)}, None),  # noqa: F821
+])  # fmt: skip
+def test_functions_that_nothing_calls_are_named(base, attributes, message: str | None) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        type("Mine", (base,), attributes)
+    assert [str(warning.message)[: len(message or "")] for warning in caught] == [message] * (message is not None)

@@ -16,6 +16,7 @@ import numpy as np
 from dfcmodel.network.drop_causes import CAUSES
 from dfcmodel.network.queueing.disciplines import numeric_fields
 from hopflow.checks import ascending, choice, flag, format_value, is_endless, number, one_number
+from hopflow.class_attributes import warn_of_unused_attributes
 from hopflow.parameters import refuse_hidden_attributes
 from hopflow.results import Described
 
@@ -179,6 +180,7 @@ class PathElement(Described):
         """Raise TypeError for a subclass whose State, parameters, counts, causes or draws are invalid."""
         super().__init_subclass__(**options)
         refuse_hidden_attributes(cls, ("in_order",))
+        warn_of_unused_attributes(cls)
         kind, names = cls.__name__, tuple(str(name) for name in cls.State._fields)
         if names[:2] != ("drop", "mark") or len(names) > MAX_STATE:
             msg = f"has the fields {', '.join(names)}, must begin with drop, mark and have at most {MAX_STATE}"

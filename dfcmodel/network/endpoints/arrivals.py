@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import one_number
+from hopflow.class_attributes import warn_of_unused_attributes
 from hopflow.fork_safety import cached_property
 from hopflow.parameters import refuse_hidden_attributes
 from hopflow.units import PacketUnits, WithUnit, WithUnits, quantities, whole_packets
@@ -101,6 +102,7 @@ class ArrivalProcess(ABC):
         """Raise TypeError for a subclass with a parameter that hides an attribute of the base class."""
         super().__init_subclass__(**options)
         refuse_hidden_attributes(cls, ("mean_rate",))
+        warn_of_unused_attributes(cls)
 
     @staticmethod
     @abstractmethod

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from dfcmodel.network.queueing.disciplines import numeric_fields
 from hopflow.checks import integer, is_endless, unwrap_scalar
+from hopflow.class_attributes import warn_of_unused_attributes
 from hopflow.parameters import refuse_hidden_attributes
 from hopflow.units import PacketUnits, WithUnit, quantities
 from responsefn import RateRule
@@ -140,6 +141,7 @@ class ReceiverAgent(ABC):
         """Raise TypeError for a subclass whose State, parameters or ``of_flow`` are invalid."""
         super().__init_subclass__(**options)
         refuse_hidden_attributes(cls)
+        warn_of_unused_attributes(cls)
         names = cls.State._fields
         if names[: len(ANSWER)] != ANSWER or len(names) > MAX_STATE:
             msg = f"must begin with {', '.join(ANSWER)} and have at most {MAX_STATE}"

@@ -14,6 +14,7 @@ from types import CodeType, FunctionType
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, integer, one_number
+from hopflow.class_attributes import warn_of_unused_attributes
 from hopflow.parameters import refuse_hidden_attributes
 from hopflow.results import Described
 from hopflow.units import WithUnit, quantities
@@ -93,6 +94,7 @@ class Discipline(Described):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         refuse_hidden_attributes(cls, ("at", "queues"))
+        warn_of_unused_attributes(cls)
         if "levels" not in vars(cls):
             cls.levels = cls.subclasses_run_at
 

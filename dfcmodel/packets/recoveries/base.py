@@ -11,6 +11,7 @@ from inspect import Parameter, Signature, getattr_static, signature
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.class_attributes import warn_of_unused_attributes
 from hopflow.errors import RuleError, location_of, rule_error
 
 __all__ = [
@@ -204,6 +205,7 @@ class LossRecovery:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        warn_of_unused_attributes(cls)
         names = getattr(cls.State, "_fields", None)
         if names is None:
             raise ValueError(f"{cls.__name__}.State = {cls.State!r}: must be a NamedTuple")

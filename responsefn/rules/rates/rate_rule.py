@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from hopflow.class_attributes import warn_of_unused_attributes
 from hopflow.units import WithUnit, quantities
 from responsefn.closed_forms.printed import formula_of
 from responsefn.response import Response
@@ -149,6 +150,7 @@ class RateRule(Response, ABC):
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Check that a rule names its telemetry."""
         super().__init_subclass__(**keywords)
+        warn_of_unused_attributes(cls)
         if {"on_time", "on_feedback", "start"} & vars(cls).keys():
             cls.is_idle_until_marked = bool(vars(cls).get("is_idle_until_marked", False))
             cls.is_constant = bool(vars(cls).get("is_constant", False))
