@@ -87,8 +87,9 @@ USED = frozenset(
 ) | {"bytes_sent", "bytes_acked", "bytes_retrans", "busy", "dsack_dups", *LIMITS}
 _NAMES = (
     "timer uid ino sk cgroup fwmark v6only tos tclass class_id <-> --> <-- --- opt mem skmem "
-    "ts usec_ts sack ecn ecnseen fastopen wscale rto backoff ato qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_received segs_out "
-    "segs_in data_segs_in dctcp bbr send lastsnd lastrcv lastack pacing_rate delivered "
+    "ts usec_ts sack ecn ecnseen fastopen wscale rto backoff "
+    "ato qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_received segs_out segs_in "
+    "data_segs_in dctcp bbr send lastsnd lastrcv lastack pacing_rate delivered "
     "unacked lost sacked fackets reordering reord_seen rcv_rtt rcv_space rcv_ssthresh "
     "notsent minrtt rcv_ooopack snd_wnd rcv_wnd rehash md5keys tcp-ulp-mptcp tcp-ulp-tls tcp-ulp-espintcp version "
     "cipher rxconf txconf zc_ro_tx no_pad_rx flags token seq sfseq ssnoff maplen "
