@@ -430,7 +430,9 @@ class _Path:
 def compare(
     rules: Annotated[
         list[str],
-        typer.Argument(help="newreno, cubic, bbr, ..., my_rule.py, or ./libcc.so.", autocompletion=_rules),
+        typer.Argument(
+            help="newreno, 'cubic(fast_convergence=1)', bbr, ..., my_rule.py, or ./libcc.so.", autocompletion=_rules
+        ),
     ],
     path: _Path,
     times: _Times,

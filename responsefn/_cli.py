@@ -40,7 +40,7 @@ def response(
     rules: Annotated[
         list[str] | None,
         typer.Argument(
-            help="reno, cubic, tfrc, ..., or my_rule.py; without any the catalogue is listed.",
+            help="reno, 'aimd(b=0.25)', tfrc, ..., or my_rule.py; without any the catalogue is listed.",
             autocompletion=_names,
         ),
     ] = None,

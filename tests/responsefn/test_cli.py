@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from PIL import Image
 
 from hopflow import mbps
-from responsefn import Reno, Vegas, invert
-from tests.surface import invoke
+from responsefn import AIMD, CUBIC, PFTK, Reno, Vegas, invert
+from responsefn.rule_catalogue import rule_named
+from tests.surface import for_each, invoke
 
 
 def call(*arguments: object):
@@ -79,3 +81,28 @@ def test_many_rules_are_rows() -> None:
     lines = call("reno", "cubic", "bic", "htcp", "--p", 1e-4, "--p", 1e-3).output.splitlines()
     assert [line.split()[0] for line in lines[1:-1]] == ["Reno()", "CUBIC()", "BIC()", "HTCP()"]
     assert max(map(len, lines)) < 80
+
+
+@for_each([
+    ("AIMD(form='precise')", AIMD(form="precise")),
+    (" pftk (2, rto='200ms', form='approximate')", PFTK(2, rto=0.2, form="approximate")),
+    ("cubic()", CUBIC()),
+])  # fmt: skip
+def test_rules_have_the_parameters_with_which_the_catalogue_prints_them(name: str, rule: AIMD | PFTK | CUBIC) -> None:
+    assert rule_named("rule", name) == rule
+    rates = json.loads(call(name, "--p", 0.001, "--rtt", "50ms", "--json").output)["rate"]
+    assert rates == {repr(rule): [pytest.approx(rule.rate(1e-3, 0.05), rel=1e-12)]}
+
+
+@for_each([
+    ("pftk(rto=200ms)", "must be a name, or one with numbers and strings in brackets"),
+    ("pftk()()", "must be a name, or one with numbers and strings in brackets"),
+    ("pftk(**{'rto': 1})", "must be a name, or one with numbers and strings in brackets"),
+    ("pftk(open('x'))", "must be a name, or one with numbers and strings in brackets"),
+    ("pftk(wmax=64)", r"unexpected keyword argument 'wmax'; its parameters: packets_per_ack, rto, form"),
+    ("aimd(a=-1)", "a = -1: must be a finite number > 0"),
+    ("padhye(2)", "must be one of"),
+])  # fmt: skip
+def test_parameters_of_rules_that_are_no_values_are_refused(name: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        rule_named("rule", name)
