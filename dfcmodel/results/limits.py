@@ -108,6 +108,8 @@ SMALL_BUFFER_PACKETS = 8.0
 """Largest buffer of a bottleneck, packets, at which the fluid does not resolve which packets are dropped. One packet:
 9 to 232 times the goodput on nine links (`python -m benchmarks.text_numbers small-buffer`); 2 to 8: up to 26 % less,
 shares of two flows up to 0.15 off."""
+AT_MAX_WINDOW = 0.999
+"""Part of ``max_window`` from which on a window has reached it."""
 MIN_FILLED = 0.9
 """Smallest ratio of the bytes of transfers to the bytes of their packets that is not reported. All packets have one
 size."""
@@ -159,7 +161,7 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
     of_flows = (
         *_ineffective_options(run),
         *_part_filled(scenario),
-        *_path_mismatches(scenario, in_packets=run.step == 0.0),
+        *_path_mismatches(run),
     )
     of_flows += (*_cut_packets(run), *_lost_credits(run))
     unmarked = (*(_no_marks(scenario) or _pauses_before_marks(run)), *_instability(scenario), *of_flows)
@@ -330,7 +332,9 @@ def _parts_of_packets(run: Any) -> tuple[str, ...]:
     windows = table.numbers("max_window")
     delayed = table.each("delayed_acks", bool) & ~table.each("segments", bool)
     rates = scenario.link_table.rates[bottlenecks(scenario)]
-    limited = is_window & (windows < rates * scenario.packet_rtts()) & (run.window.max(axis=1) > 0.999 * windows)
+    limited = (
+        is_window & (windows < rates * scenario.packet_rtts()) & (run.window.max(axis=1) > AT_MAX_WINDOW * windows)
+    )
     whole = np.where(delayed & (windows >= 2.0), 2.0 * np.floor(0.5 * windows), np.floor(windows))
     first = table.numbers_or_nan("initial_window")
     of_rules = table.each("source", lambda rule: rule.State().cwnd if isinstance(rule, WindowRule) else np.inf)
@@ -691,10 +695,11 @@ def _steps_at_once(run: Any) -> tuple[str, ...]:
     )
 
 
-def _path_mismatches(scenario: Scenario, *, in_packets: bool) -> tuple[str, ...]:
+def _path_mismatches(run: Any) -> tuple[str, ...]:
     """Return () or one message: rules, receivers, windows and policers that do not suit a path, sources for packets."""
-    bursts = _burst_mismatches(scenario) if in_packets else ()
-    of_paths = (*_policer_mismatches(scenario), *_window_mismatches(scenario))
+    scenario = run.scenario
+    bursts = _burst_mismatches(scenario) if run.step == 0.0 else ()
+    of_paths = (*_policer_mismatches(scenario), *_window_mismatches(scenario), *_default_windows(run))
     mismatches = (*_rule_mismatches(scenario), *of_paths, *bursts)
     if not mismatches:
         return ()
@@ -726,6 +731,21 @@ def _window_mismatches(scenario: Scenario) -> Iterator[str]:
                 f"{name} = {packets[n]:.6g} packets of {_list_flows(scenario, affected)} is above the {held[n]:.4g} "
                 f"packets that links and buffers hold: {effect}{hint}"
             )
+
+
+def _default_windows(run: Any) -> Iterator[str]:
+    """Yield a message on flows that `DEFAULT_MAX_WINDOW` limits: their path takes more packets in a round trip."""
+    scenario, table = run.scenario, run.scenario.table
+    at_default = table.of_kind(WindowRule) & (table.numbers("max_window") == DEFAULT_MAX_WINDOW)
+    needed = scenario.slowest_rates * scenario.packet_rtts()
+    affected = np.flatnonzero(at_default & (needed > DEFAULT_MAX_WINDOW))
+    affected = affected[run.window[affected].max(axis=1, initial=0.0) > AT_MAX_WINDOW * DEFAULT_MAX_WINDOW]
+    if len(affected):
+        n = affected[0]
+        yield (
+            f"max_window = {DEFAULT_MAX_WINDOW:.6g} packets, its default, limits {_list_flows(scenario, affected)}: "
+            f"the path takes {needed[n]:.6g} in a round trip, Flow(max_window=)"
+        )
 
 
 def _burst_mismatches(scenario: Scenario) -> Iterator[str]:

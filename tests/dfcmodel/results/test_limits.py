@@ -972,3 +972,24 @@ def test_windows_above_what_a_path_holds_are_named(level: str, options: dict[str
     run = dfc.simulate(dfc.Scenario("one", links, flows, duration=0.5), level=level)
     named = [limit for limit in run.limits if limit.startswith("unsuitable parameters: ")]
     assert [message in limit for limit in named] == [True] * bool(message)
+
+
+@pytest.mark.parametrize("level", ["fluid", "packets"])
+@pytest.mark.parametrize(
+    ("options", "is_named"),
+    [
+        ({}, True),
+        ({"size": "100MB"}, True),
+        ({"size": "10MB"}, False),  # ends before the window is that large
+        ({"max_window": 9000}, False),  # on purpose
+        ({"max_window": 2e5}, False),
+        ({"start": 0.9}, False),
+    ],
+)
+def test_flows_that_the_default_window_limits_are_named(level: str, options: dict[str, Any], is_named: bool) -> None:
+    """100 MB over 25 Gb/s and 61 ms took 15.6 round trips without a word; 13 of slow start, of which the last ends early."""
+    links = [dfc.Link(*ends, "25Gbps", "30.5ms", "200MB") for ends in (("a", "b"), ("b", "a"))]
+    flows = [dfc.Flow("f", ("a", "b"), NewReno(), **{"initial_window": 10, **options})]
+    run = dfc.simulate(dfc.Scenario("one", links, flows, duration=1.5), level=level)
+    message = "max_window = 10000 packets, its default, limits flow f: the path takes 127084 in a round trip"
+    assert [message in limit for limit in run.limits if "max_window" in limit] == [True] * is_named
