@@ -19,6 +19,7 @@ import numpy as np
 
 from hopflow.checks import count_of, file_path, integer
 from hopflow.units import WithUnit, quantities
+from responsefn.measurements.file_kinds import refuse_other_kinds
 from responsefn.measurements.samples import (
     BURST_REASON,
     LIMITED_SHARE,
@@ -972,6 +973,7 @@ def _packets(path: Path, remarks: list[str]) -> Iterator[tuple[float, int, bytes
     A file that ends within a packet adds a remark.
     """
     location = f"source = {str(path)!r}"
+    refuse_other_kinds(path, location, True, "read_pcap")
     with path.open("rb") as raw:
         compressed = raw.peek(2)[:2] == b"\x1f\x8b"
         stream = _Stream(location, gzip.GzipFile(fileobj=raw) if compressed else raw)  # type: ignore[arg-type]

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from hopflow.checks import count_of, format_value, instances, one_number
 from hopflow.text_files import MAX_BYTES, read_text, unique_fields
+from responsefn.measurements.file_kinds import refuse_other_kinds
 from responsefn.measurements.time_limits import MAX_BACKWARD, MAX_GAP
 
 __all__ = [
@@ -231,6 +232,8 @@ UNIT_DOUBT = 100.0
 
 The units that programs write (s, ms, us) are 1000 apart.
 """
+MAX_NAMED_FIELDS = 10
+"""Fields of an object that a message names."""
 DIGITS = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,20})?")
 """Numbers as strings, which qlog allows for 64-bit integers and older drafts write throughout."""
 
@@ -294,11 +297,10 @@ class Qlog:
             if self._may_count(name):
                 raise ValueError(f"skip = {name!r}: must not be an event of packets sent or lost, which p counts")
         self._unknown: dict[str, str] = {}
-        if isinstance(source, str) and any(mark in source for mark in "{\n\x1e"):
-            self._text = source.removeprefix("\ufeff")
-        else:
-            self._text = read_text("source", source)
-            self.name = f"source = {str(source)!r}"
+        is_path = not (isinstance(source, str) and any(mark in source for mark in "{\n\x1e"))
+        self.name = f"source = {str(source)!r}" if is_path else self.name
+        refuse_other_kinds(source, self.name, is_path, "read_qlog")
+        self._text = read_text("source", source) if is_path else str(source).removeprefix("\ufeff")
 
     def error(self, location: str, message: str) -> ValueError:
         """Return an error that names the file and the location in it."""
@@ -337,6 +339,9 @@ class Qlog:
             return
         log = self._decode("", text)
         if isinstance(log, dict) and "events" not in log and "traces" not in log:
+            if "\n" in text:
+                fields = ", ".join(map(repr, list(log)[:MAX_NAMED_FIELDS]))
+                raise self.error("", f"has neither 'traces' nor 'events'; its fields are {fields or 'none'}")
             yield self._sequence(text)
             return
         log = self._object("", log)

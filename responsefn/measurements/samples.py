@@ -15,6 +15,7 @@ import numpy as np
 from hopflow.checks import count_of, first_of, format_value, instances, integer, one_number
 from hopflow.text_files import read_text
 from hopflow.units import WithUnit, quantities
+from responsefn.measurements.file_kinds import refuse_other_kinds
 from responsefn.measurements.qlog_events import (
     ACKS,
     LIMITED,
@@ -203,9 +204,11 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
         if field in USED:
             raise ValueError(f"skip = {field!r}: must be a field that is not used")
     skipped = SKIPPED | set(further)
-    name, text = "source", source
-    if not isinstance(source, str) or ("\n" not in source and "rtt:" not in source):
-        name, text = f"source = {str(source)!r}", read_text("source", source, MAX_SS)
+    name = "source"
+    is_path = not isinstance(source, str) or ("\n" not in source and "rtt:" not in source)
+    name = f"source = {str(source)!r}" if is_path else name
+    refuse_other_kinds(source, name, is_path, "read_ss")
+    text = read_text("source", source, MAX_SS) if is_path else source
     if len(str(text)) > MAX_SS:
         raise ValueError(f"{name}: must have at most {MAX_SS} characters")
     names, rows, limited = [], [], 0

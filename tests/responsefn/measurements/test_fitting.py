@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from responsefn import AIMD, BBR, CUBIC, TFRC, Reno, fit, read_ss
+from dfcmodel import read_qlog_trace
+from responsefn import AIMD, BBR, CUBIC, TFRC, Reno, fit, read_pcap, read_qlog, read_ss
 from tests.surface import for_each
 
 # Fits find the parameters of made-up data, with honest intervals.
@@ -328,3 +332,39 @@ def test_lines_of_other_names_are_skipped_before_the_first_connection_as_between
     np.testing.assert_allclose(found.rtt, 2 * [36.788e-3])
     with pytest.raises(ValueError, match=r"line 1: 'cwnd:4': must follow the addresses"):
         read_ss(f"cwnd:4\n{BBR_MONITOR}", skip=["time"])
+
+
+IPERF = """Connecting to host 192.0.2.2, port 5201
+[  5] local 192.0.2.1 port 45106 connected to 192.0.2.2 port 5201
+[ ID] Interval           Transfer     Bitrate         Retr  Cwnd
+[  5]   0.00-1.00   sec   104 MBytes   870 Mbits/sec    2    564 KBytes
+"""
+PROBE = "  <idle>-0 [003] ..s3. 12.3: tcp_probe: family=AF_INET src=192.0.2.1:5 dest=192.0.2.2:6 snd_nxt=0x1 snd_cwnd=10 srtt=220392"
+"""As the kernel's tracepoint prints it."""
+
+
+@pytest.mark.parametrize(("name", "content", "message", "readers"), [
+    ("capture.pcap", b"\n\r\r\n\x1c\0\0\0", "is a packet capture, read it by read_pcap$", {read_pcap}),
+    ("ss.txt", f"ESTAB 0 0 192.0.2.1:5 192.0.2.2:6\n\t {FIELDS}\n".encode(), "is the output of ss, read it by read_ss$", {read_ss}),
+    ("a.qlog", b'{"qlog_version": "0.3",\n "traces": []}', "is qlog, read it by read_qlog$", {read_qlog, read_qlog_trace}),
+    ("a.sqlog", b'\x1e{"file_schema": "x"}\n', "is qlog, read it by read_qlog$", {read_qlog, read_qlog_trace}),
+    ("iperf.json", b'{\n\t"start":\t{\n\t\t"version":\t"iperf 3.16"}}', "is JSON of iperf3, which has no reader: run ss -ti", set()),
+    ("iperf.txt", IPERF.encode(), "is the output of iperf3, which has no reader: run ss -ti", set()),
+    ("probe.txt", PROBE.encode(), "is the output of the tracepoint tcp_probe, which has no reader: run ss -ti", set()),
+    ("netlog.json", b'{"constants": {"logEventTypes": {}},\n"events": []}', "is a NetLog of Chrome, which has no reader: let the sender", set()),
+])  # fmt: skip
+def test_files_of_other_programs_are_named(
+    tmp_path: Path, name: str, content: bytes, message: str, readers: set[Any]
+) -> None:
+    """iperf3's JSON was "no JSON", and a capture was "no text"."""
+    file = tmp_path / name
+    file.write_bytes(content)
+    for read in (read_ss, read_qlog, read_qlog_trace, read_pcap):
+        with pytest.raises(ValueError, match=r"^source = .*: ") as caught:
+            read(file)
+        assert bool(re.search(message, str(caught.value))) == (read not in readers), (read, str(caught.value))
+
+
+def test_json_of_other_contents_is_named_by_its_fields() -> None:
+    with pytest.raises(ValueError, match=r"^source: has neither 'traces' nor 'events'; its fields are 'a', 'b'$"):
+        read_qlog('{"a": 1,\n "b": 2}')
