@@ -366,7 +366,7 @@ class _Senders:
 
     recovery: Annotated[str, typer.Option(help="Loss recovery of all senders; own: that of each rule.")] = "sack"
     discipline: Annotated[
-        str, typer.Option(help="Discipline of the queue, with its defaults: FIFO, Fair, CoDel, PIE, ...")
+        str, typer.Option(help="Discipline of the queue: FIFO, Fair, 'CoDel(target=0.02)', PIE, ...")
     ] = "FIFO"
     pacing: Annotated[bool, typer.Option(help="Pace window senders.")] = False
     packet_size: Annotated[str, typer.Option(help="Size of a packet: 1500, in bytes, or 9kB.")] = "1500"
@@ -377,14 +377,16 @@ class _Senders:
         return quantity("packet_size", self.packet_size, "size", bare=True)
 
     def queue(self) -> Discipline:
-        """Return the discipline of the queue with its defaults, from its name."""
+        """Return the discipline of the queue, from its name with or without parameters."""
         from dfcmodel.network.scenario_files.toml_keys import DISCIPLINES
         from hopflow.checks import choice
+        from hopflow.registry import object_of_call
 
-        spelled = {key.lower(): key for key in DISCIPLINES}
-        name = spelled.get(self.discipline.lower(), self.discipline)
-        queue: Discipline = DISCIPLINES[choice("discipline", name, list(DISCIPLINES))]()
-        return queue
+        def named(parameter: str, name: str) -> type[Discipline]:
+            spelled = {key.lower(): key for key in DISCIPLINES}
+            return DISCIPLINES[choice(parameter, spelled.get(name.lower(), name), list(DISCIPLINES))]
+
+        return object_of_call("discipline", self.discipline, named, "CoDel(target=0.02)")
 
 
 @dataclass(frozen=True)

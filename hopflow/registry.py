@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import runpy
 import traceback
@@ -11,13 +12,57 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-from hopflow.checks import choice
+from hopflow.checks import choice, format_value
 from hopflow.fork_safety import cached_property
 from hopflow.public_names import LEFT_OUT
 
-__all__ = ["Registry", "object_of_file"]
+__all__ = ["Registry", "object_of_call", "object_of_file"]
 
 T = TypeVar("T")
+
+
+def object_of_call(parameter: str, text: str, named: Callable[[str, str], type[T]], example: str) -> T:
+    """Return an object of a class by name: with parameters in brackets, as results print it, or at its defaults.
+
+    Parameters
+    ----------
+    parameter
+        Name of the parameter, for messages.
+    text
+        The name, or a call of it with numbers and strings. Nothing in it is run.
+    named
+        Returns the class for the parameter and a name.
+    example
+        Such a call, for messages.
+
+    Raises
+    ------
+    ValueError
+        For another text, and for parameters that the class refuses.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> object_of_call("share", "fraction(3, denominator=6)", lambda *_: Fraction, "fraction(3, 6)")
+    Fraction(1, 2)
+    """
+    begin, bracket, _ = text.partition("(")
+    kind = named(parameter, begin.strip() if bracket else text)
+    try:
+        call = ast.parse(text.strip(), mode="eval").body if bracket else ast.Call(ast.Name(text), [], [])
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            raise ValueError("no call")
+        if any(keyword.arg is None for keyword in call.keywords):
+            raise ValueError("no names")
+        values = [ast.literal_eval(argument) for argument in call.args]
+        options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        message = f"must be a name, or one with numbers and strings in brackets, such as {example}"
+        raise ValueError(f"{parameter} = {format_value(text)}: {message}") from None
+    try:
+        return kind(*values, **options)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{parameter} = {format_value(text)}: {error}") from None
 
 
 def object_of_file(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hopflow.checks import choice, format_value
-from hopflow.registry import Registry, object_of_file
+from hopflow.checks import choice
+from hopflow.registry import Registry, object_of_call, object_of_file
 from hopflow.results import Result
 from responsefn.response import Response, domain_of, equation_of, table_of
 from responsefn.rules.index import RULES
@@ -142,21 +141,4 @@ def rule_named(parameter: str, name: str) -> Response:
     if name.endswith(".py"):
         rule: Response = object_of_file(Path(name), "rule", Response)
         return rule
-    begin, bracket, _ = name.partition("(")
-    kind = REGISTRY.named(parameter, begin.strip() if bracket else name)
-    if not bracket:
-        return kind()
-    try:
-        call = ast.parse(name.strip(), mode="eval").body
-        is_call = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-        if not is_call or any(keyword.arg is None for keyword in call.keywords):
-            raise ValueError("no call")
-        values = [ast.literal_eval(argument) for argument in call.args]
-        options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        message = "must be a name, or one with numbers and strings in brackets, such as aimd(a=0.5, form='precise')"
-        raise ValueError(f"{parameter} = {format_value(name)}: {message}") from None
-    try:
-        return kind(*values, **options)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{parameter} = {format_value(name)}: {error}") from None
+    return object_of_call(parameter, name, REGISTRY.named, "aimd(a=0.5, form='precise')")

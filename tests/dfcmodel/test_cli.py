@@ -138,7 +138,7 @@ def test_compare_has_the_options_of_the_function() -> None:
         "--recovery",
         "own",
         "--discipline",
-        "codel",
+        "codel(target='20ms')",
         "--pacing",
         "--runs",
         "1",
@@ -146,13 +146,21 @@ def test_compare_has_the_options_of_the_function() -> None:
     told = invoke(["compare", "newreno", *path, *more], catch_exceptions=False)
     assert "6Mbps, 40ms, 20pkt in packets of 1500 bytes" in told.stdout
     given = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0, "runs": 1}
-    same = compare([NewReno()], **grouped(compare, given, warm_up=2.0, recovery=None, discipline=CoDel(), pacing=True))
+    same = compare(
+        [NewReno()], **grouped(compare, given, warm_up=2.0, recovery=None, discipline=CoDel(0.02), pacing=True)
+    )
     assert repr(same) in told.stdout
     with pytest.raises(ValueError, match="did you mean 'CoDel'"):
         invoke(
             ["compare", "newreno", *path, "--discipline", "CoDell"],
             catch_exceptions=False,
         )
+    for text, message in (
+        ("codel(target=20ms)", "numbers and strings in brackets"),
+        ("codel(0.2)", "target = 0.2: must"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            invoke(["compare", "newreno", *path, "--discipline", text], catch_exceptions=False)
 
 
 def test_all_disciplines_have_defaults() -> None:
