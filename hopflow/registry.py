@@ -51,7 +51,7 @@ def object_of_call(parameter: str, text: str, named: Callable[[str, str], type[T
     try:
         call = ast.parse(text.strip(), mode="eval").body if bracket else ast.Call(ast.Name(text), [], [])
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-            raise ValueError("no call")
+            raise TypeError("no call")
         if any(keyword.arg is None for keyword in call.keywords):
             raise ValueError("no names")
         values = [ast.literal_eval(argument) for argument in call.args]
