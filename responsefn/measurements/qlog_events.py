@@ -149,7 +149,8 @@ HEADER = _fields(
 )
 _PACKET_FIELDS = _fields(
     "header raw packet_type packet_number is_mtu_probe_packet",
-    "frames is_coalesced coalesced datagram_id datagram_payload_checksum trigger retry_token token_size "
+    "frames is_coalesced coalesced datagram_id datagram_payload_checksum trigger retry_token token_size ecn "
+    "send_at_time "
     "stateless_reset_token supported_versions versions raw_encrypted raw_decrypted",
     packet_size="length",
 )
@@ -163,8 +164,10 @@ DATA = {
     RECEIVED: _fields("packet_number_space packet_number packet_numbers", "reordering_packets reordering_time trigger"),
     METRICS: _fields(
         "smoothed_rtt min_rtt congestion_window bytes_in_flight pacing_rate app_limited",
-        "latest_rtt rtt_variance max_ack_delay ack_delay pto_count ssthresh packets_in_flight in_recovery trigger",
+        "latest_rtt rtt_variance max_ack_delay ack_delay pto_count ssthresh packets_in_flight in_recovery trigger "
+        "cf_delivery_rate cf_send_rate cf_ack_rate cf_lost_bytes",
         cwnd="congestion_window",
+        cf_lost_packets="lost_packets",
     ),
     STATE: _fields("new trigger", "old cc_param resumption"),
     LIMITED: _fields("app_limited", "idle idle_event"),
@@ -254,7 +257,8 @@ class Event(NamedTuple):
         the number ``packet_number``, the number space ``space`` ("" if unknown), and ``length``; of `RECEIVED` the
         ``space`` and the list ``packet_numbers``; of `ACKS` the number of marks so far, ``ce``, and ``ranges`` of
         numbers, both ends included; of packets ``elicits_no_ack``, whether all frames are ACKs, padding or an end; of
-        `METRICS` and `LIMITED` whether the application limits the rate, ``app_limited``.
+        `METRICS` and `LIMITED` whether the application limits the rate, ``app_limited``; of `METRICS` of quiche the
+        number of lost packets so far, ``lost_packets``.
     location
         Position in the file, for messages.
     """
@@ -295,7 +299,7 @@ class Qlog:
             ):
                 raise ValueError(f"skip = {name!r}: must be an event or a field that is not used")
             if self._may_count(name):
-                raise ValueError(f"skip = {name!r}: must not be an event of packets sent or lost, which p counts")
+                raise ValueError(f"skip = {name!r}: must not be of packets sent or lost, which p counts")
         self._unknown: dict[str, str] = {}
         is_path = not (isinstance(source, str) and any(mark in source for mark in "{\n\x1e"))
         self.name = f"source = {str(source)!r}" if is_path else self.name
@@ -565,9 +569,9 @@ class Qlog:
 
     @staticmethod
     def _may_count(name: str) -> bool:
-        """Return whether the name of an event, in any category, says that it is of packets sent or lost."""
-        word = name.lower().rpartition(":")[2]
-        return "." not in name and ("lost" in word or KINDS.get(word) in (SENT, LOST))
+        """Return whether the name of an event, in any category, or a field says that it is of packets sent or lost."""
+        kind, _, word = name.lower().rpartition(":")[2].rpartition(".")
+        return ("lost" in word and kind != LOST) or (not kind and KINDS.get(word) in (SENT, LOST))
 
     def _values(self, location: str, kind: str, data: dict[str, Any], unit: float) -> dict[str, Any]:
         """Return the used fields of metrics, states and parameters."""
@@ -580,6 +584,9 @@ class Qlog:
                 raise self.error(location, f"{name!r} and {current!r} are one field")
             if kind == STATE:
                 values[current] = value
+            elif current == "lost_packets":  # {"total": 3, "delta": 1}
+                total = self._object(f"{location}.{name}", value).get("total")
+                values[current] = self._number(f"{location}.{name}.total", total, at_least=0.0)
             elif current == "app_limited":
                 values[current] = LIMITS[self._choice(f"{location}.{name}", str(value).lower(), LIMITS)]
             elif current.endswith("_rtt"):

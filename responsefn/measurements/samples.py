@@ -49,6 +49,8 @@ MISSING_SHARE = 0.01
 """Part of the packets from which on a warning says that a file lacks them."""
 MIN_MISSING = 5
 """Packet numbers without a packet from which on a warning says so. Senders skip a few themselves (RFC 9000, 21.4)."""
+REORDERING_THRESHOLD = 3
+"""Packets after a packet of which the acknowledgement declares it lost (RFC 9002, 6.1.1)."""
 DUPLICATED_SHARE = 0.1
 """Part of the retransmissions from which on a warning names those that the receiver had."""
 RETRANSMITTED_SIZE_LIMIT = 2.0
@@ -412,10 +414,11 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     and ``recovery_metrics_updated`` are used, also by their names in older drafts. p is loss events per packet sent;
     losses of packets sent within a round trip are one event (`loss_events`). Lost packets that arrived after all, by
     ``spurious_loss``, ``packets_acked`` or ACK frames of ``packet_received``, count as well, since senders respond to
-    them; a warning has p without them. The largest number of packets that are lost together (``packets_lost`` of mvfst)
-    stands for all of them. ECN marks do not count. The round-trip time is the mean of ``smoothed_rtt``. The rate is
-    packets sent over the time from the first to the last, those with ACKs alone included. Times are converted by
-    ``time_format`` and ``time_units``.
+    them; a warning has p without them. Where no loss is logged, as by quiche, packets that no ACK frame acknowledges
+    are lost if three later ones are acknowledged; a warning says so. The largest number of packets that are lost
+    together (``packets_lost`` of mvfst) stands for all of them. ECN marks do not count. The round-trip time is the mean
+    of ``smoothed_rtt``. The rate is packets sent over the time from the first to the last, those with ACKs alone
+    included. Times are converted by ``time_format`` and ``time_units``.
 
     Packets without a number (Retry, Version Negotiation, Stateless Reset), losses of probes of the path MTU
     (RFC 9000, 14.4) and losses of packets sent before the trace began are not counted. Connections with
@@ -434,7 +437,8 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     Warns
     -----
     UserWarning
-        For lost packets that arrived after all, with p without them; for ECN marks; where most packets hold ACKs alone;
+        For lost packets that arrived after all, with p without them; for losses that ACK frames alone tell; for ECN
+        marks; where most packets hold ACKs alone;
         where at least five, and 1 %, of the packet numbers have no packet, as in a trace with a part of its events;
         where the application limits the rate in at least a tenth of the time (the state ``application_limited``, or
         ``app_limited`` of picoquic and mvfst); for packets that were all sent within less than a round trip, whose rate
@@ -528,6 +532,13 @@ def _sender(
     if last <= first:
         raise qlog.error(events[0].location, "all packets are sent at one time")
     lost_keys = set(_lost_keys(qlog, sent, lost))
+    if not lost and (missing := _unacknowledged_keys(events, sent)):
+        lost_keys = missing
+        message = f"no loss is logged; packets that were never acknowledged, of which p is: {len(missing)}"
+        warnings.warn(f"{qlog.name}: {name}: {message}", stacklevel=4)
+    elif not lost and (total := max((event.data.get("lost_packets", 0.0) for event in events), default=0.0)):
+        message = f"{total:.0f} packets were lost, and neither losses nor ACK frames are logged: p is 0, and too small"
+        warnings.warn(f"{qlog.name}: {name}: {message}", stacklevel=4)
     p = _loss_event_rate(sent, lost_keys, rtt)
     if spurious := _received_keys(events, lost_keys):
         without = _loss_event_rate(sent, lost_keys - spurious, rtt)
@@ -614,6 +625,24 @@ def _received_keys(events: list[Event], lost: set[tuple[str, float]]) -> set[tup
                 reported = numbers[bisect.bisect_left(numbers, low) : bisect.bisect_right(numbers, high)]
                 keys.update(("1rtt", number) for number in reported)
     return keys & lost
+
+
+def _unacknowledged_keys(events: list[Event], sent: Iterable[tuple[str, float]]) -> set[tuple[str, float]]:
+    """Return the keys of packets of application data that no ACK frame acknowledges, although it does later ones.
+
+    Empty without ACK frames, and where they acknowledge less than half of the packets, as of a trace with a part of its
+    events.
+    """
+    ranges = sorted((low, high) for event in events if event.kind == ACKS for low, high in event.data["ranges"])
+    if not ranges:
+        return set()
+    largest = max(high for _, high in ranges) - REORDERING_THRESHOLD
+    numbers = sorted(number for space, number in sent if space == "1rtt" and number <= largest)
+    acknowledged = set[float]()
+    for low, high in ranges:
+        acknowledged.update(numbers[bisect.bisect_left(numbers, low) : bisect.bisect_right(numbers, high)])
+    missing = {("1rtt", number) for number in numbers if number not in acknowledged}
+    return missing if 2 * len(missing) <= len(numbers) else set()
 
 
 def _check_order(qlog: Qlog, sent: dict[tuple[str, float], float], locations: dict[tuple[str, float], str]) -> None:

@@ -310,6 +310,52 @@ def test_marks_are_named(name: str, data: dict[str, Any], counts: str) -> None:
     assert [counts in str(warning.message) for warning in caught] == [True] * (counts != "")
 
 
+def quiche(ranges: list[list[int]], **metrics: Any) -> str:
+    """Return the form of quiche: no event says which of 20 packets are lost."""
+    acks = {"header": {"packet_type": "1RTT"}, "frames": [{"frame_type": "ack", "acked_ranges": ranges}]}
+    events = plain(event("quic:packet_received", 230.0, acks), packets=20)
+    for one in events[1:21]:
+        one["data"] |= {"send_at_time": one["time"], "ecn": "ECT(0)"}  # of quiche, and of quic-go
+    events.append(event("quic:recovery_metrics_updated", 240.0, {"cf_send_rate": 9, "cf_ack_rate": 8, **metrics}))
+    return written(events)
+
+
+@pytest.mark.parametrize(
+    ("ranges", "p", "message"),
+    [
+        (
+            [[0, 2], [4, 8], [11, 19]],
+            2 / 20,
+            "no loss is logged; packets that were never acknowledged, of which p is: 3",
+        ),
+        ([[0, 2], [4, 19]], 1 / 20, "no loss is logged; packets that were never acknowledged, of which p is: 1"),
+        ([[0, 15], [17, 19]], 1 / 20, "of which p is: 1"),
+        ([[0, 16], [18, 19]], 0.0, None),  # two later ones are acknowledged
+        ([[0, 19]], 0.0, None),
+        ([[15, 19]], 0.0, None),  # a part of the ACK frames
+        ([], 0.0, "4 packets were lost, and neither losses nor ACK frames are logged: p is 0, and too small"),
+    ],
+)
+def test_packets_that_are_never_acknowledged_are_lost_where_no_loss_is_logged(
+    ranges: list[list[int]], p: float, message: str | None
+) -> None:
+    """A trace of quiche had p = 0, with the fields skipped that the error proposed."""
+    metrics = {} if ranges else {"cf_lost_packets": {"total": 4, "delta": 1}}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert read_qlog(quiche(ranges, **metrics)).p.tolist() == [pytest.approx(p)]
+    assert [(message or "") in str(warning.message) for warning in caught] == [True] * (message is not None)
+
+
+def test_fields_of_lost_packets_are_not_skipped() -> None:
+    with pytest.raises(
+        ValueError, match=r"unknown: 'metrics_updated.lost'; .* may be of packets sent or lost, which p"
+    ):
+        read_qlog(quiche([[0, 19]], lost=4))
+    with pytest.raises(ValueError, match=r"^skip = 'metrics_updated.lost': must not be of packets sent or lost"):
+        read_qlog(quiche([[0, 19]], lost=4), skip=["metrics_updated.lost"])
+
+
 @for_each([
     ([(40.0, "application_limited")], 0.6),
     ([(40.0, "ApplicationLimited"), (60.0, "congestion_avoidance"), (90.0, "application_limited")], 0.3),
@@ -358,7 +404,7 @@ def test_events_of_other_packets_are_not_skipped(name: str) -> None:
     text = written(plain(event(name, 90.0, {"packet_number": 4})))
     with pytest.raises(ValueError, match=rf"unknown: '{name}'; '{name}' may be of packets sent or lost, which p"):
         read_qlog(text)
-    with pytest.raises(ValueError, match=rf"^skip = '{name}': must not be an event of packets sent or lost"):
+    with pytest.raises(ValueError, match=rf"^skip = '{name}': must not be of packets sent or lost"):
         read_qlog(text, skip=[name])
 
 
