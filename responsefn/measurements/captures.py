@@ -627,10 +627,10 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     -----
     UserWarning
         For a file that ends within a packet: the packets before it are read. For directions that are left out because
-        each ACK of their data may be of a retransmission. For directions whose round trips are less than half of that
-        of their handshake, as in a capture near the receiver; without a handshake for those whose receiver's frames
-        have passed no router, by their hop limits, and the sender's have, or whose round trips are less than half of
-        what both directions' shortest make together. For directions of which most ACKs have the
+        no ACK is of the end of a segment that was sent once. For directions whose round trips are less than half of
+        that of their handshake, as in a capture near the receiver; without a handshake for those whose receiver's
+        frames have passed no router, by their hop limits, and the sender's have, or whose round trips are less than
+        half of what both directions' shortest make together. For directions of which most ACKs have the
         times of their segments, as with a coarse clock. For directions whose ACKs all carry data, as in a file of which
         a filter has removed segments without data: rtt is then the time to the receiver's next data. For directions
         with ECN marks, which do not count in p. For directions of whose acknowledged bytes at least 1 % are not in the
@@ -697,12 +697,13 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
             continue
         packet_size, largest = flow.packet_size(full), max(flow.lengths)
         packets = flow.packets(packet_size or largest)
-        answers = "" if flow.rtts else " and no ACK of them"
+        answers = " and no ACK of them" if flow.acked <= 0 else " and no ACK of the end of one that was sent once"
+        answers = "" if flow.rtts else answers
         longest = max(longest, (packets, f"{name} has {count_of(packets, 'packet')}{answers}"))
         if packets < min_packets:
             continue
         if not flow.rtts or flow.last_time <= flow.first_time:
-            if not flow.rtts and flow.acked > 0 and flow.resent:
+            if not flow.rtts and flow.acked > 0:
                 omitted.append(f"{name} ({count_of(packets, 'packet')})")
             continue
         measured_flows.append((name, flow, packets))
@@ -773,7 +774,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         reason = "all ACKs carry data, as if a filter had removed those without: rtt includes the time to the next data"
         warnings.warn(f"{path}: {first_names(filtered)}: {reason}", stacklevel=3)
     if omitted:
-        reason = "every ACK of their data may be of a retransmission, so that they have no round trip"
+        reason = "no ACK is of the end of a segment that was sent once, so that they have no round trip: all may be of "
+        reason += "retransmissions, or packets have other sizes on the wire than in the file"
         warnings.warn(f"{path}: left out: {', '.join(omitted)}: {reason}", stacklevel=3)
     measured_flows.sort(key=lambda item: item[1].first_time)
     return Samples(

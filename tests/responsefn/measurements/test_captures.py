@@ -411,8 +411,22 @@ def test_a_direction_of_which_each_ack_may_be_of_a_retransmission_is_named() -> 
     twice.append((10.4, ipv4(segment(1, 1000 + 2 * MSS, 0))))
     second = [(9.0, ipv4(segment(999, 0, 0, 2))), *twice]
     content = pcap(transfer_of(ipv4, handshake=True) + second)
-    with pytest.warns(UserWarning, match=r"left out: 10\.0\.0\.1:1000 > 10\.0\.0\.2:80 \(4 packets\): every ACK"):
+    with pytest.warns(UserWarning, match=r"left out: 10\.0\.0\.1:1000 > 10\.0\.0\.2:80 \(4 packets\): no ACK is of"):
         assert _read(content, least_packets=2)[3].tolist() == [21.0]
+
+
+def test_a_direction_whose_segments_are_divided_after_the_capture_is_named() -> None:
+    """Packets of 1,430 bytes left a network card that was given 1,446; no ACK is of the end of a segment of the file."""
+    sent = [(0.001 * n, ipv4(segment(1000 + 1446 * n, 1, 1446))) for n in range(24)]
+    acks = [(0.1 + 0.001 * n, ipv4(segment(1, 1000 + 1430 * n, 0))) for n in range(1, 24)]
+    with pytest.raises(ValueError, match=r"has 24 packets and no ACK of the end of one that was sent once$"):
+        _samples(pcap(sorted(sent + acks)))
+    second = transfer_of(ipv4, handshake=True)
+    moved = [(time + 20.0, packet) for time, packet in sorted(sent + acks)]
+    with pytest.warns(
+        UserWarning, match=r"left out: .* \(24 packets\): no ACK is of the end of a segment .* other sizes"
+    ):
+        assert _read(pcap([*second, (19.0, ipv4(segment(999, 0, 0, 2))), *moved]))[3].tolist() == [21.0]
 
 
 @pytest.mark.parametrize(("per", "is_named"), [(7, True), (6, False)])
