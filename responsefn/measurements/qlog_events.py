@@ -144,7 +144,7 @@ COLUMNS = _Fields(
 HEADER = _fields(
     "packet_type packet_number",
     "packet_type_bytes spin_bit key_phase key_phase_bit packet_number_length token version flags payload_length "
-    "scil dcil scid dcid quic_bit length",
+    "scil dcil scid dcid quic_bit length path_id",
     packet_size="length",
 )
 _PACKET_FIELDS = _fields(
@@ -165,7 +165,7 @@ DATA = {
     METRICS: _fields(
         "smoothed_rtt min_rtt congestion_window bytes_in_flight pacing_rate app_limited",
         "latest_rtt rtt_variance max_ack_delay ack_delay pto_count ssthresh packets_in_flight in_recovery trigger "
-        "cf_delivery_rate cf_send_rate cf_ack_rate cf_lost_bytes",
+        "cf_delivery_rate cf_send_rate cf_ack_rate cf_lost_bytes path_id",
         cwnd="congestion_window",
         cf_lost_packets="lost_packets",
     ),
@@ -499,8 +499,8 @@ class Qlog:
                 raise self.error(location, "group_id is missing, or other events have none")
             grouped = bool(groups)
             for name in ("tuple", "path", "path_id"):
-                path = event.get(name, common.get(name, ""))
-                if paths.setdefault(f"{name} {connection}", path) != path:
+                path = event.get(name, common.get(name, "" if kind == SENT else None))  # noq has it in packets alone
+                if path is not None and paths.setdefault(f"{name} {connection}", path) != path:
                     reason = "packets of a connection on more than one path are not read"
                     raise self.error(location, f"{name} = {format_value(path)}: {reason}")
             data = self._object(f"{location}.data", event.get("data"))

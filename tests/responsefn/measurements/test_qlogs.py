@@ -347,6 +347,20 @@ def test_packets_that_are_never_acknowledged_are_lost_where_no_loss_is_logged(
     assert [(message or "") in str(warning.message) for warning in caught] == [True] * (message is not None)
 
 
+def test_the_path_may_be_that_of_packets_alone() -> None:
+    """noq names it in packets and, as a number, in metrics; packets of a second path are refused, also without a name."""
+    events = plain(lost(3))
+    for one in events[1:12]:
+        one["tuple"] = "p0"
+        one["data"]["header"]["path_id"] = 0
+    events[0]["data"]["path_id"] = 0
+    assert read_qlog(written(events)).p.tolist() == [pytest.approx(1 / 11)]
+    for other in ("p1", None):
+        events[5]["tuple"] = other or ""
+        with pytest.raises(ValueError, match=r"packets of a connection on more than one path are not read"):
+            read_qlog(written(events))
+
+
 def test_fields_of_lost_packets_are_not_skipped() -> None:
     with pytest.raises(
         ValueError, match=r"unknown: 'metrics_updated.lost'; .* may be of packets sent or lost, which p"
