@@ -55,6 +55,7 @@ def warn_of_unused_attributes(cls: type[Any]) -> None:
     ...     def __init_subclass__(cls): warn_of_unused_attributes(cls)
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     class Derived(Base):
+    ...         __module__ = "user"  # classes of hopflow's packages are left out
     ...         def on_timout(self): return 2
     >>> print(caught[0].message)
     Derived.on_timout is unused: Base has on_timeout; did you mean on_timeout?
