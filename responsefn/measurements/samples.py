@@ -638,10 +638,13 @@ def _unacknowledged_keys(events: list[Event], sent: Iterable[tuple[str, float]])
         return set()
     largest = max(high for _, high in ranges) - REORDERING_THRESHOLD
     numbers = sorted(number for space, number in sent if space == "1rtt" and number <= largest)
-    acknowledged = set[float]()
-    for low, high in ranges:
-        acknowledged.update(numbers[bisect.bisect_left(numbers, low) : bisect.bisect_right(numbers, high)])
-    missing = {("1rtt", number) for number in numbers if number not in acknowledged}
+    missing, highest, position = set[tuple[str, float]](), -math.inf, 0
+    for low, high in [*ranges, (math.inf, math.inf)]:  # in the order of their beginnings: gaps are between two
+        while position < len(numbers) and numbers[position] < low:
+            if numbers[position] > highest:
+                missing.add(("1rtt", numbers[position]))
+            position += 1
+        highest = max(highest, high)
     return missing if 2 * len(missing) <= len(numbers) else set()
 
 
