@@ -499,8 +499,7 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
     by_class = scenario.by_link(lambda link: link.discipline.pauses == "class")
     meets_classes = np.bincount(routes.flow, by_class[routes.places], minlength=len(table)) > 0
     is_window = table.of_kind(WindowRule)
-    recoveries = run.recoveries or [SELECTIVE] * len(table)  # not recorded: assume the recovery that bounds
-    bounded = is_window | (table.of_kind(RateRule) & (np.array(recoveries) == SELECTIVE))
+    bounded = _bounded_by_windows(run)
     have_ranks = len({*table.columns["priority"].values}) > 1
     end = float(run.time[-1])
     unused: dict[str, str] = {}
@@ -733,13 +732,26 @@ def _window_mismatches(scenario: Scenario) -> Iterator[str]:
             )
 
 
+def _bounded_by_windows(run: Any) -> Flags:
+    """Return the flows of which ``max_window`` bounds the packets in flight, shape (F,)."""
+    table = run.scenario.table
+    recoveries = run.recoveries or [SELECTIVE] * len(table)  # not recorded: assume the recovery that bounds
+    return table.of_kind(WindowRule) | (table.of_kind(RateRule) & (np.array(recoveries) == SELECTIVE))
+
+
 def _default_windows(run: Any) -> Iterator[str]:
-    """Yield a message on flows that `DEFAULT_MAX_WINDOW` limits: their path takes more packets in a round trip."""
+    """Yield a message on flows that `DEFAULT_MAX_WINDOW` limits: their path takes more packets in a round trip.
+
+    A rule without a window has reached it if as many packets arrive in a round trip.
+    """
     scenario, table = run.scenario, run.scenario.table
-    at_default = table.of_kind(WindowRule) & (table.numbers("max_window") == DEFAULT_MAX_WINDOW)
-    needed = scenario.slowest_rates * scenario.packet_rtts()
-    affected = np.flatnonzero(at_default & (needed > DEFAULT_MAX_WINDOW))
-    affected = affected[run.window[affected].max(axis=1, initial=0.0) > AT_MAX_WINDOW * DEFAULT_MAX_WINDOW]
+    at_default = _bounded_by_windows(run) & (table.numbers("max_window") == DEFAULT_MAX_WINDOW)
+    rtts = scenario.packet_rtts()
+    needed = scenario.slowest_rates * rtts
+    candidates = np.flatnonzero(at_default & (needed > DEFAULT_MAX_WINDOW))
+    later = [np.interp(run.time + rtts[n], run.time, run.delivered[n]) - run.delivered[n] for n in candidates]
+    largest = [max(run.window[n].max(), arrivals.max()) for n, arrivals in zip(candidates, later, strict=True)]
+    affected = candidates[np.array(largest) > AT_MAX_WINDOW * DEFAULT_MAX_WINDOW]
     if len(affected):
         n = affected[0]
         yield (

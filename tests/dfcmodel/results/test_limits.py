@@ -993,3 +993,16 @@ def test_flows_that_the_default_window_limits_are_named(level: str, options: dic
     run = dfc.simulate(dfc.Scenario("one", links, flows, duration=1.5), level=level)
     message = "max_window = 10000 packets, its default, limits flow f: the path takes 127084 in a round trip"
     assert [message in limit for limit in run.limits if "max_window" in limit] == [True] * is_named
+
+
+@pytest.mark.parametrize(
+    ("recovery", "options", "is_named"),
+    [("selective", {}, True), ("go-back-n", {}, False), ("selective", {"max_window": 1e5}, False)],
+)
+def test_rates_that_the_default_window_limits_are_named(recovery: str, options: dict[str, Any], is_named: bool) -> None:
+    """Selective repair had 0.3 of 400 Gb/s at 1 ms."""
+    links = [dfc.Link(*ends, "400Gbps", "500us", "40MB") for ends in (("a", "b"), ("b", "a"))]
+    flows = [dfc.Flow("f", ("a", "b"), FixedRate("400Gbps"), host="nic", **options)]
+    scenario = dfc.Scenario("one", links, flows, duration=0.01)
+    run = dfc.simulate(scenario, dfc.Packets(seed=1, recovery=recovery))
+    assert ["its default, limits flow f: the path takes 33334" in limit for limit in run.limits] == [True] * is_named
