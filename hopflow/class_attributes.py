@@ -54,6 +54,7 @@ def warn_of_unused_attributes(cls: type[Any]) -> None:
     ...     def on_timeout(self): return 1
     ...     def __init_subclass__(cls): warn_of_unused_attributes(cls)
     >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     class Derived(Base):
     ...         __module__ = "user"  # classes of hopflow's packages are left out
     ...         def on_timout(self): return 2

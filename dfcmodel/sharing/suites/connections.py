@@ -190,18 +190,13 @@ def lose_a_large_window(rule: WindowRule, share: float) -> tuple[Connection, flo
 
 
 def observe_minimum_threshold(rule: WindowRule) -> Iterator[Observation]:
-    """Yield ssthresh, packets, after each of 20 losses in a row, then after each of 20 timeouts.
-
-    NewReno of QUIC sets it to half of the window, whose minimum is two packets (RFC 9002, Sect. 7.3.2 and B.6).
-    """
-    is_quic = rule.claims == "newreno" and loss_window(rule) > 1.0
-    minimum = DECREASES["newreno"] * MIN_WINDOW if is_quic else MIN_WINDOW
+    """Yield ssthresh, packets, after each of 20 losses in a row, then after each of 20 timeouts."""
     for name in ("loss", "timeout"):
         connection = connect(rule)
         slow_start_to(connection, 40.0)
         for number in range(1, EVENTS_TO_MINIMUM + 1):
             connection.report_loss() if name == "loss" else connection.time_out()
-            yield Observation(f"{name} {number} in a row", minimum, connection.ssthresh)
+            yield Observation(f"{name} {number} in a row", 2.0, connection.ssthresh)
 
 
 def observe_small_windows(rule: WindowRule) -> Iterator[Observation]:

@@ -504,29 +504,6 @@ def test_a_rule_says_whether_its_smallest_window_is_that_of_quic() -> None:
         assert not failed(rule, "rfc5681", "robustness")
 
 
-def test_ssthresh_of_quic_is_half_of_the_window_at_its_minimum_too() -> None:
-    """As in RFC 9002, Appendix B.6; TCP's is at least two packets."""
-
-    class Half(NewReno):
-        @staticmethod
-        def on_loss(s, q, e):
-            return s._replace(cwnd=max(2.0, 0.5 * s.cwnd), ssthresh=0.5 * s.cwnd)
-
-        @staticmethod
-        def on_timeout(s, q, e):
-            return s._replace(cwnd=1.0, ssthresh=0.5 * s.cwnd)
-
-    class OfQUIC(Half):
-        timeout_window = 2.0
-
-        @staticmethod
-        def on_timeout(s, q, e):
-            return s._replace(cwnd=2.0, ssthresh=0.5 * s.cwnd)
-
-    assert list(failed(Half(), "rfc5681")) == ["rfc5681/minimum-threshold"]
-    assert not failed(OfQUIC(), "rfc5681")
-
-
 def test_windows_that_a_rule_without_slow_start_does_not_reach_are_not_judged() -> None:
     """LEDBAT grows by a packet per round trip: it failed for want of a window of 29,000 packets."""
     verdicts = {v.name: v for v in conformance(LEDBAT(), suite="robustness").verdicts}
