@@ -736,7 +736,8 @@ def _bounded_by_windows(run: Any) -> Flags:
     """Return the flows of which ``max_window`` bounds the packets in flight, shape (F,)."""
     table = run.scenario.table
     recoveries = run.recoveries or [SELECTIVE] * len(table)  # not recorded: assume the recovery that bounds
-    return table.of_kind(WindowRule) | (table.of_kind(RateRule) & (np.array(recoveries) == SELECTIVE))
+    bounded: Flags = table.of_kind(WindowRule) | (table.of_kind(RateRule) & (np.array(recoveries) == SELECTIVE))
+    return bounded
 
 
 def _default_windows(run: Any) -> Iterator[str]:
