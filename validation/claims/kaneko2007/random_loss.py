@@ -33,6 +33,8 @@ CAPACITY, RTT, BUFFER = mbps(100.0), 0.04, 333.0
 FUSION = "fusion"
 LOSS_RATES = (1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
 """Up to 0.01: the window model has no timeouts."""
+EVENTS, FEW_EVENTS = 1000, {1e-6: 50, 1e-5: 150}
+"""Random losses of a run of the window model; few where they are rare: most losses are then at the buffer."""
 LARGEST, TYPICAL, HIGHEST = 1e-2, 1e-3, 0.1
 """Loss rates: the largest of the model, the one that the text quotes, the highest of the slide."""
 RECOVERIES = ("rack", "sack", "newreno")
@@ -136,7 +138,7 @@ def model_share(name: str, p: float) -> Estimate:
         p,
         RTT,
         Independent(),
-        events=150 if p < 1e-4 else 1000,
+        events=FEW_EVENTS.get(p, EVENTS),
         options=DirectSimulation(bandwidth=CAPACITY, buffer=BUFFER, seed=1),
     )
     error = run.half_width / float(t_quantile(math.inf))

@@ -76,11 +76,11 @@ CASES = {"ns-2": (NS2, MORE), "ns-3": (NS3[0],)}
 LOSS_RATES = (1e-4, 3e-4, 1e-3, 3e-3)
 FULL = 0.95
 """Share of the link above which model and packets agree only because the link is full."""
-EVENTS, PER_PACKET_EVENT = 8_000, 16
+EVENTS, PER_PACKET_EVENT = 4_500, 9
 """Losses of a run of the model: this many at most, and this many for each loss event of the packet runs.
 
-The error of a rate goes as one over the root of the losses: that of the model is a quarter of that of the packets, which adds three
-per cent to their common interval, or two per cent of the rate.
+The error of a rate goes as one over the root of the losses: that of the model is a third of that of the packets, which adds five
+per cent to their common interval. With 16 for each, a quarter and three per cent, they take twice the time.
 """
 SSTHRESH = 333
 """Packets at which the runs leave slow start: the bandwidth-delay product."""
