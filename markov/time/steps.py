@@ -69,9 +69,9 @@ class Steps:
     _start: Vector = field(repr=False)
 
     def __repr__(self) -> str:
-        inside = max(0.0, 1.0 - float(self._start.sum()))
-        within = describe_start_in_set(inside, "number of steps")
-        note = f", start in the set {within}" if inside > self._start.size * U else ""
+        outside = float(self._start.sum())
+        within = describe_start_in_set(1.0 - outside, "number of steps")
+        note = f", start in the set {within}" if differs_from_one(outside, self._start.size) else ""
         return f"Steps(probability={self.probability}, mean={self.mean}, variance={self.variance}{note})"
 
     def survival(self, steps: ArrayLike) -> Vector:

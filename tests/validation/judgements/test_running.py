@@ -6,7 +6,7 @@ import datetime as dt
 import functools
 import importlib.util
 import inspect
-import os
+import multiprocessing
 import random
 import sys
 import time
@@ -662,16 +662,13 @@ def test_a_process_goes_on_with_its_paper(monkeypatch: pytest.MonkeyPatch) -> No
         list(running._found_by_paper(claims, pool, 2))
 
 
-def end_process(id: str) -> None:
-    """End the process that checks a claim."""
-    os._exit(len(id))
-
-
-def test_claims_of_a_broken_pool_are_checked_in_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_of_a_broken_pool_are_checked_in_a_new_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A worker that dies costs time, no claim."""
+    tmp_path.joinpath("dying.py").write_text("import os\n\ndef end_process(id):\n    os._exit(len(id))\n", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
     claims = [find(id) for id in ("D04", "K01", "Z01")]
-    monkeypatch.setattr(running, "_check", end_process)
+    monkeypatch.setattr(running, "_check", importlib.import_module("dying").end_process)
     monkeypatch.setattr(running, "_checks", list)
-    with ProcessPoolExecutor(2) as pool:
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
         found = dict(running._found_by_paper(claims, pool, 2))
     assert [str(found[claim]) for claim in claims] == [claim.id for claim in claims]
