@@ -269,7 +269,8 @@ class Response(Parametrized):
         inside = self.in_domain(p)
         if inside.all() or not (warns() and is_called_by_user()):
             return
-        beyond = f"{format_value(p)} is" if inside.ndim == 0 else f"{(~inside).sum()} of {inside.size} values are"
+        outside = inside.size - np.count_nonzero(inside)
+        beyond = f"{format_value(p)} is" if inside.ndim == 0 else f"{outside} of {inside.size} values are"
         message = f"p: {beyond} outside of the domain of {self!r}, {domain_of(self)}"
         if inside.ndim == 0 and np.ndim(rtt) == 0 and self.in_domain(rtt):
             message += "; p is the first argument and rtt the second"
