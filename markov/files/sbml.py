@@ -321,19 +321,15 @@ def _warn_of_laws_of_concentrations(
     """
     for number, (law, amounts) in laws.items():
         for name, amount in amounts.items():
-            _warn_of_law_of_concentrations(instance, number, law, name, amount)
-
-
-def _warn_of_law_of_concentrations(instance: Instance, number: int, law: Expression, name: str, amount: int) -> None:
-    """Warn of a law that is positive with one molecule of ``name`` less than its reaction takes."""
-    state = [amount - 1 if r.name == name else max(r.start, int(r.kind == "int")) for r in instance.ranges]
-    try:
-        rate = float(np.ravel(instance.scope.value(law).run(Batch(np.array(state)[:, None])))[0])
-    except FileError:  # reported where the law is evaluated
-        return
-    if rate > 0.0:
-        reason = f"takes {amount} of {name!r}, and its law is {rate:g} with {amount - 1}, as of concentrations"
-        warn_caller(UserWarning(str(instance.program.command_error(number, reason, OF_MOLECULES))), "markov")
+            state = [amount - 1 if r.name == name else max(r.start, int(r.kind == "int")) for r in instance.ranges]
+            try:
+                rate = float(np.ravel(instance.scope.value(law).run(Batch(np.array(state)[:, None])))[0])
+            except FileError:  # reported where the law is evaluated
+                continue
+            if rate > 0.0:
+                reason = f"takes {amount} of {name!r}, and its law is {rate:g} with {amount - 1}, as of concentrations"
+                error = instance.program.command_error(number, reason, OF_MOLECULES)
+                warn_caller(UserWarning(str(error)), "markov")
 
 
 def _refuse_at_start(event: Trigger, instance: Instance) -> None:

@@ -206,9 +206,8 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
         if field in USED:
             raise ValueError(f"skip = {field!r}: must be a field that is not used")
     skipped = SKIPPED | set(further)
-    name = "source"
     is_path = not isinstance(source, str) or ("\n" not in source and "rtt:" not in source)
-    name = f"source = {str(source)!r}" if is_path else name
+    name = f"source = {str(source)!r}" if is_path else "source"
     refuse_other_kinds(source, name, is_path, "read_ss")
     text = read_text("source", source, MAX_SS) if is_path else source
     if len(str(text)) > MAX_SS:

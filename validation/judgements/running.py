@@ -199,7 +199,7 @@ SLOW = (
     "D09",  # uses the runs of D04 to D08
     "K07", "K01", "K02", "M04", "M16", "M08", "M07", "K08",
 )  # fmt: skip
-"""Claims that take longest, which begin first."""
+"""Claims that take longest: their papers begin first, and they before others of their paper."""
 
 
 def _longest_first(claim: Claim) -> tuple[int, str]:

@@ -118,9 +118,7 @@ def read_template(text: str) -> TableContent:
             listed.add(name)
             skipped.append((name, "it is neither the key of an object nor a reference"))
     if not names and not any(map(LOSSLESS.match, listed)) and '"BUFFER_PROFILE"' in plain.text:
-        skipped.insert(
-            0, ("BUFFER_PROFILE", "no profile of a lossless class: SONiC takes these from pg_profile_lookup.ini")
-        )
+        skipped.insert(0, ("BUFFER_PROFILE", NO_LOSSLESS))
     return [row._replace(pool_size=pools[row.pool]) if row.pool in pools else row for row in rows], skipped
 
 
