@@ -255,6 +255,6 @@ def goodput_ratios(found: WindowModel) -> Figure:
                     errorbars(ax, *values, mark, label=name, **style)
         ax.axhspan(1.0 - APART, 1.0 + APART, color="0.92", zorder=0)
         label(ax, "loss rate p", log="x")
-        ax.legend(fontsize=6, ncols=2)
+        ax.legend(fontsize=8, loc="lower left", ncols=2 if ax is axes[0] else 1)
     axes[0].set_ylabel("packets over window model")
     return fig
