@@ -101,8 +101,6 @@ def best_shares(products: NDArray[np.float64]) -> NDArray[np.float64]:
 
     The current iterate has the rest.
 
-    Shape (m,); the current iterate has the rest.
-
     ``products``, shape (m, m + 1), are the scalar products of the changes of the residual with each other and, in
     the last column, with the negative residual. The equations are scaled to a unit diagonal.
     """
