@@ -27,7 +27,7 @@ from markov.files.queries import Accumulated, Interval, Operator, Path
 from markov.time.absorbing import Absorbing
 from markov.time.endless_rewards import common_sign, total_rewards
 from markov.time.exponentials import squaring_pays
-from markov.time.passage_times import PassageTime, stopping_rates
+from markov.time.passage_times import MIN_RELATIVE_PROBABILITY, PassageTime, stopping_rates
 from markov.time.squaring import Evolution
 from markov.time.uniformization import MIN_JUMPS_FOR_LIMIT, Limit, Uniformized
 
@@ -43,7 +43,6 @@ __all__ = ["Checker", "OperatorScope", "Operators"]
 
 
 TOLERANCE = 1e-13
-MIN_RELATIVE_PROBABILITY = 1e-280  # minimum probability with a relative error bound
 MAX_RELATIVE_ERROR = 1e-11  # relative error above which the requested probability is computed separately
 MAX_PRODUCTS = 2e9  # of uniformization, beyond which only the requested state has a probability
 

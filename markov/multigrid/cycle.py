@@ -27,6 +27,7 @@ __all__ = [
     "MIN_COARSENING_FOR_W",
     "MIN_ENTRY_SHARE",
     "RANK_TOLERANCE",
+    "UNDERFLOW_GUARD",
     "GridLevels",
     "Schedule",
     "StoppingRule",
@@ -45,6 +46,7 @@ RANK_TOLERANCE = 1e-12
 GROWTH_FACTOR = 2.0
 """A combination is accepted if its residual is below this multiple of the last iterate's residual."""
 UNDERFLOW_GUARD = 1e-300
+"""What divisors and masses of states are at least."""
 
 
 class StoppingRule:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from hopflow.kernels import make_kernel
 from markov.computing.compilation import bound_kernel
-from markov.multigrid.cycle import Schedule, visits, w_cycle
+from markov.multigrid.cycle import UNDERFLOW_GUARD, Schedule, visits, w_cycle
 from markov.multigrid.kernels import aggregation_kernels
 from markov.multigrid.kernels import aggregation_kernels as kernels
 from markov.multigrid.kernels.aggregation_kernels import Aggregates, Pattern
@@ -32,7 +32,6 @@ MIN_COUPLING = 0.01  # minimum coupling in a pass, relative to the strongest
 MAX_COARSENING_RATIO = 0.8  # of the states: aggregates that are worth it
 N_DUMMY_ENTRIES = 64  # dummy entries, several of them to avoid a dependence between successive sums
 MAX_CODE_RATIO = 16  # codes over states; sparser codes are sorted
-UNDERFLOW_GUARD = 1e-300
 
 
 class Hierarchy(NamedTuple):

@@ -16,7 +16,7 @@ from markov.computing.resources import available, check_room
 from markov.generators.building import build_chain
 from markov.generators.plain import Calls, describe_difference, edges_by_python, rates_by_source
 from markov.generators.regions import find_regions
-from markov.models.spaces import Space
+from markov.models.spaces import SAMPLE, Space
 from markov.models.state_tables import StateBlocks, StateTable
 from markov.multigrid.grid import Unsuitable, coarsen, factors_along, lay_out, positions_in_boxes
 from markov.multigrid.kernels import state_kernels
@@ -233,7 +233,6 @@ def _all_rows(grid: Grid) -> tuple[np.uint64, np.uint64]:
     return np.uint64(0), np.uint64(len(grid.row_kind))
 
 
-SAMPLE = 120  # states in which the transitions are compared with plain Python
 REGIONS = (
     5_000,
     20_000,

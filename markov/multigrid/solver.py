@@ -30,6 +30,7 @@ from markov.multigrid.cycle import (
     COARSEST_LEVEL_STATES,
     GROWTH_FACTOR,
     MIN_ENTRY_SHARE,
+    UNDERFLOW_GUARD,
     StoppingRule,
     best_shares,
     cycle_on_grid,
@@ -207,7 +208,6 @@ MAX_PAUSE = 4  # cycles between two residuals: slow convergence is detected by t
 MAX_TAIL_IMBALANCE = 2.0  # inflow / outflow in tails that serve a bound
 MAX_TAIL_PAIRS = 8  # pairs of cycles until tails have settled
 MAX_STAGNANT_PAIRS, STAGNANT_IMBALANCE = 2, 1e3  # tails above this imbalance that stagnate are given up
-UNDERFLOW_GUARD = 1e-300
 MAX_FLOW_RATIO = 1e3  # flow of the likeliest state over that of the state that supplies all sources
 WIDE_STAGNANT_CYCLES = 10  # after which levels with two cells to one are set up
 NARROW_BYTES = 24.0  # per state, of levels with two cells to one

@@ -35,7 +35,7 @@ import hopflow
 from hopflow.whole_files import replacing
 from markov.computing.matrices import inner, row_numbers
 from markov.models.measures import functionals, resolve_measure
-from markov.proofs.certificates import solve_balance, solve_poisson
+from markov.proofs.certificates import REFINEMENTS, solve_balance, solve_poisson
 from markov.proofs.checker import (
     LONG_RUN,
     STATIONARY,
@@ -329,7 +329,6 @@ MIN_PROBABILITY_BITS = 140
 """Of the fractions of probabilities: their rounding is far below the residual of a refined vector."""
 DRIFT_BITS = 11  # of h beyond the fastest exit rate: c changes by about 2^-10 of itself
 FUNCTION_BITS = 60  # of g, relative to its largest size
-REFINEMENTS = 3
 
 
 def write_certificate(path: str | Path, proof: Certificate, listing: Listing) -> Contents:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
 
 __all__ = [
+    "REFINEMENTS",
     "SUFFICIENT_DRIFT",
     "Certificate",
     "Supersolution",
@@ -55,7 +56,7 @@ __all__ = [
 SUFFICIENT_DRIFT = 0.5  # c above which no other h is computed
 MAX_PLAIN_CYCLES = 12  # of multigrid
 HEIGHT_ROUNDING = 1.0 + 8.0 * U  # h, and c with it
-REFINEMENTS = 3
+REFINEMENTS = 3  # of a solution, by the equation of its residual
 NEGLIGIBLE_SHARE = 0.2  # of the bound: deviation of a corrected vector that does not matter
 TIGHT_RESIDUAL_SHARE = 0.02  # of the deviation: target for a corrected vector, and
 DISTANCE_SHARE = 10.0  # the same over its distance from pi

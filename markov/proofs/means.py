@@ -34,7 +34,7 @@ from markov.computing.matrices import inner
 from markov.computing.rounding import U
 from markov.proofs.bounded import Bounded, ExactBounded
 from markov.proofs.certificate_files import Listing, integer_proof, integer_values, with_poisson_solution
-from markov.proofs.certificates import solve_poisson
+from markov.proofs.certificates import REFINEMENTS, solve_poisson
 from markov.proofs.checker import Function, prove_mean, prove_rest
 from markov.proofs.poisson import MultigridPoisson
 
@@ -61,7 +61,6 @@ __all__ = [
     "rows_of",
 ]
 
-REFINEMENTS = 3
 MAX_REFINEMENTS = 4  # of deviations
 ROUNDING_OF_SIZE = 2.0 * U  # of the mean size of a function: smallest requested error
 INPUT_ERROR_TOLERANCE = 1e-2

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Wide = NDArray[np.longdouble]
 
-__all__ = ["Distribution", "PassageTime", "PowerSums", "TimePoint", "stopping_rates"]
+__all__ = ["MIN_RELATIVE_PROBABILITY", "Distribution", "PassageTime", "PowerSums", "TimePoint", "stopping_rates"]
 
 RATE_FACTOR = 1.1  # q over the largest exit rate, so that no diagonal entry is lost by cancellation
 CHECK_INTERVAL = 64  # powers between two checks of their spread

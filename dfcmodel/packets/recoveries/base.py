@@ -18,6 +18,7 @@ __all__ = [
     "ACTIONS",
     "EVENTS",
     "MAX_OWN_FIELDS",
+    "MIN_ALARM",
     "NOTHING",
     "OPTIONAL",
     "READ_ONLY",

@@ -6,6 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from dfcmodel.packets.recoveries.base import (
+    MIN_ALARM,
     limited_transmit,
     reduce_window,
     restart_timer,
@@ -19,9 +20,6 @@ from hopflow import maximum, minimum
 from hopflow.tcp_constants import DUP_THRESH, INITIAL_PTO
 
 __all__ = ["RackRecovery"]
-
-MIN_ALARM = 1e-9
-"""Minimum time of an alarm, s."""
 
 
 class RackRecovery(PRRRecovery):

@@ -7,7 +7,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from dfcmodel.network.endpoints.native_rules import NativeRule
-from dfcmodel.sharing.suites.cases import NotJudged, Observation
+from dfcmodel.sharing.suites.cases import NotJudged, Observation, Tolerance
 from dfcmodel.sharing.suites.cubic_reference import BETA
 from dfcmodel.sharing.suites.fed_connections import Connection, PythonConnection
 from dfcmodel.sharing.suites.native_connections import NativeConnection
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
+    "ABOUT_RATIO",
     "COMMON_PACKET",
     "DECREASES",
     "EVENTS_TO_MINIMUM",
     "LARGE_PACKET",
+    "RATIO",
     "connect",
     "lose_a_large_window",
     "lose_at",
@@ -39,6 +41,8 @@ DECREASES = {"newreno": 0.5, "cubic-rfc9438": BETA}
 """Window after a loss over the window before, by claim (RFC 5681, Sect. 3.1; RFC 9438, Sect. 4.6)."""
 WINDOW_AT_LOSS = 400.0
 """Window before the first of several losses, packets: those after it are of at least 100."""
+RATIO = Tolerance(0.01)
+ABOUT_RATIO = "own choice: one packet of a window of at least 100"
 LARGE_PACKET = 65_535
 """Bytes of a packet with which few ACKs reach a window of 2^31 bytes: the largest of UDP."""
 EVENTS_TO_MINIMUM = 20

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from dfcmodel.sharing.suites.cases import Observation, Suite, SuiteCase, Tolerance
 from dfcmodel.sharing.suites.connections import (
+    ABOUT_RATIO,
     DECREASES,
+    RATIO,
     connect,
     lose_a_large_window,
     lose_at,
@@ -41,8 +43,6 @@ LARGE_WINDOW = 0.95
 """Window after a loss, 2^32 bytes, at which eq. 3 is 1.05 bytes with the largest packets: 1 in whole bytes."""
 CALLS = 1000
 """Calls that report the ACKs of a round trip of a large window."""
-RATIO = Tolerance(0.01)
-ABOUT_RATIO = "own choice: one packet of a window of at least 100"
 
 
 def _slow_start(rule: WindowRule) -> Iterator[Observation]:

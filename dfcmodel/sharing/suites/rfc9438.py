@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 from dfcmodel.sharing.suites.cases import NotJudged, Observation, Suite, SuiteCase, Tolerance
 from dfcmodel.sharing.suites.connections import (
+    ABOUT_RATIO,
     EVENTS_TO_MINIMUM,
+    RATIO,
     connect,
     lose_a_large_window,
     lose_at,
@@ -38,8 +40,6 @@ __all__ = ["RFC9438"]
 
 PACKET = Tolerance(1.0, 0.02)
 ABOUT_PACKET = "own choice: one packet, as stacks count packets or bytes (Sect. 4.1), and 2 % for clocks and estimates"
-RATIO = Tolerance(0.01)
-ABOUT_RATIO = "own choice: one packet of a window of at least 100"
 ABOUT_STEP = "own choice: a third of the step from 0.53 to 1; growth in whole packets differs by a tenth"
 LARGE_WINDOW, SMALL_WINDOW = 400.0, 40.0
 """Windows before a loss, packets: in the cubic and in the Reno-friendly region at the round-trip times used."""
