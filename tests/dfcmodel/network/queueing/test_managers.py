@@ -143,6 +143,15 @@ def test_pie_scales_small_probabilities_as_the_rfc_does(p: float, divisor: float
     assert after.p == pytest.approx(p + change / divisor)
 
 
+@pytest.mark.parametrize("manager", [dfc.PIE(), dfc.PI2()], ids=lambda m: type(m).__name__)
+def test_the_delay_at_a_slow_link_is_its_backlog_over_its_capacity(manager: dfc.QueueManager) -> None:
+    """A link of a packet in 1,000 s delays by it; a link without capacity, as in a pause, keeps the last delay."""
+    q, before = parameters(manager), type(manager).State(p=0.2, delay=0.03)
+    slow = manager.on_step(before, q, seen(1.0, 3.0, capacity=1e-3, time=1.0))
+    paused = manager.on_step(before, q, seen(1.0, 3.0, capacity=0.0, time=1.0))
+    assert (slow.delay, paused.delay) == (pytest.approx(3000.0), 0.03)
+
+
 @dataclass(frozen=True)
 class Rarely(dfc.QueueManager):
     """Drops whole packets, one in a hundred."""
