@@ -80,6 +80,7 @@ PRISM, JANI, PYTHON = (".prism", ".sm", ".pm", ".ctmc"), (".jani",), (".py",)
 SBML, LISTED, MATRIX = (".xml", ".sbml"), (".umb", ".tra"), (".mtx",)
 SUFFIXES = PRISM + JANI + SBML + LISTED + MATRIX + PYTHON
 PROOFS: dict[str, Any] = {"on": True, "tight": "tight", "off": False}
+PROPERTY_FILES = (".props", ".csl", ".pctl", ".prctl")
 LISTED_STATES = 10
 """Number of states whose probabilities are printed of a chain without measures."""
 UNDECIDED, INACCURATE = 3, 4
@@ -364,6 +365,9 @@ class _FileOptions:
     def read(self, path: Path) -> tuple[FileModel, list[str]]:
         """Return the model of a PRISM, JANI, SBML, .umb or .tra file, and texts or names of its properties."""
         model = file_model(path, constant_values(self.const))
+        for text in self.property or ():
+            if Path(text).suffix in PROPERTY_FILES:
+                raise ValueError(f"property = {text!r}: a file of properties goes with --properties")
         if self.properties is None:
             return model, self.property or []
         model = model.with_properties(self.properties)

@@ -208,7 +208,7 @@ def read_explicit(path: str | Path) -> ExplicitModel:
         raise FileError((path.name, None), f"initial states that differ from those of {path.with_suffix('.lab').name}")
     rewards: dict[str, Vector] = {}
     of_states: dict[str, Vector] = {}
-    for state_file, transition_file in structures:
+    for k, (state_file, transition_file) in enumerate(structures, start=1):
         name = other_name = ""
         values = flows = np.zeros(n)
         if state_file.is_file():
@@ -222,7 +222,7 @@ def read_explicit(path: str | Path) -> ExplicitModel:
             raise FileError(
                 (transition_file.name, None), f"rewards {other_name!r}: must be {name!r} as in {state_file.name}"
             )
-        name = name or other_name
+        name = name or other_name or ("reward" if len(structures) == 1 else f"reward{k}")
         if name in rewards:
             raise FileError((state_file.name, None), f"rewards {name!r}: another file has that name")
         rewards[name], of_states[name] = values + flows, values
@@ -532,7 +532,7 @@ def _read_transition_rewards(path: Path, rates: _Rates, *, counted: bool) -> tup
 
 
 def _read_reward_lines(path: Path, n: int, counted: bool) -> tuple[str, list[tuple[int, list[str]]]]:
-    """Return the name of the rewards in a file, "reward" if it has none, and the lines that list them."""
+    """Return the name of the rewards in a file, empty if it has none, and the lines that list them."""
     text = read_text(path)
     name = REWARD_NAME.search(text)
     lines = _split_lines(text)
@@ -541,7 +541,7 @@ def _read_reward_lines(path: Path, n: int, counted: bool) -> tuple[str, list[tup
         if states != n:
             raise FileError((path.name, lines[0][0]), f"{count_of(states, 'state')}: the transitions have {n}")
         lines = lines[1:]
-    return (name[1] if name else "") or "reward", lines
+    return name[1] if name else "", lines
 
 
 def _read_matrix_market(path: Path) -> sp.csr_matrix:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hopflow.callers import warn_caller
 from hopflow.checks import count_of, format_value, refuse_unordered
 from hopflow.parameters import param, validate_parameters
 from hopflow.units import WithUnit
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
 
 __all__ = ["ObservedPath", "Panel", "Statistics"]
+
+MIN_PAIRS_LIKE_JUMPS = 10
+MAX_SHARE_OF_EQUAL_GAPS = 0.5
+GAP_DIGITS = 9  # relative to the longest gap; differences of regular times round differently
 
 
 @validate_parameters
@@ -62,7 +67,8 @@ class ObservedPath:
             raise ValueError(f"end = {self.end:g}: must be at least the last time, {self.times[-1]:g}")
         for k, (state, successor) in enumerate(itertools.pairwise(self.states)):
             if state == successor:
-                raise ValueError(f"states[{k + 1}] = {format_value(successor)}: must differ from the one before")
+                rule = "must differ from the one before; states at times of observation are a Panel"
+                raise ValueError(f"states[{k + 1}] = {format_value(successor)}: {rule}")
 
     def __repr__(self) -> str:
         jumps = len(self.states) - 1
@@ -72,6 +78,8 @@ class ObservedPath:
 @validate_parameters
 class Panel:
     """States of a chain at several observation times, with unknown jumps between them.
+
+    The times are those of observations, not of jumps, which an `ObservedPath` has.
 
     Parameters
     ----------
@@ -156,6 +164,7 @@ class Statistics(NamedTuple):
         stays, numbers_by_name = np.zeros(chain.size), {}
         jumps: dict[tuple[int, int], int] = defaultdict(int)
         gaps: dict[tuple[int, int], dict[float, int]] = defaultdict(lambda: defaultdict(int))
+        inner: list[tuple[tuple[int, int], float]] = []
 
         def numbers_of(states: list[Any], name: str) -> list[int]:
             """Return the numbers of ``states`` in the chain; ValueError with ``name`` for an unknown state."""
@@ -188,13 +197,32 @@ class Statistics(NamedTuple):
                 add_path(observation.times, numbers_of(observation.states, name), observation.end)
             elif isinstance(observation, Panel):
                 pairs = itertools.pairwise(numbers_of(observation.states, name))
-                for pair, gap in zip(pairs, np.diff(observation.times).tolist(), strict=True):
+                timed = list(zip(pairs, np.diff(observation.times).tolist(), strict=True))
+                for pair, gap in timed:
                     gaps[pair][gap] += 1
+                inner.extend(timed[:-1])
             else:
                 raise TypeError(f"{name} = {format_value(observation)}: must be an ObservedPath, a Panel or Paths")
+        _warn_of_jump_times(chain, inner)
         return Statistics(stays, dict(jumps), {pair: dict(times) for pair, times in gaps.items()})
 
     @property
     def total(self) -> int:
         """Number of observed jumps plus number of pairs of consecutive panel observations."""
         return sum(self.jumps.values()) + sum(sum(counts.values()) for counts in self.gaps.values())
+
+
+def _warn_of_jump_times(chain: MarkovChain, inner: list[tuple[tuple[int, int], float]]) -> None:
+    """Warn if panels look like paths: each pair is one transition of ``chain``, after irregular times.
+
+    ``inner`` has the pairs of consecutive states and their gaps in s, without the last pair of each panel, in which a
+    path that is cut off keeps its state.
+    """
+    if len(inner) < MIN_PAIRS_LIKE_JUMPS or not all(chain.Q[pair] > 0.0 for pair in {pair for pair, _ in inner}):
+        return
+    gaps = np.array([gap for _, gap in inner])
+    if len(np.unique(np.round(gaps / gaps.max(), GAP_DIGITS))) < (1.0 - MAX_SHARE_OF_EQUAL_GAPS) * len(gaps):
+        return
+    message = f"data: all {len(inner)} pairs of observations before the last of each Panel are one transition apart"
+    remedy = "where the times are those of jumps, write ObservedPath(times, states, end=...)"
+    warn_caller(UserWarning(f"{message}, after irregular times, as jumps are: {remedy}"), "markov")

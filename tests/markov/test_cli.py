@@ -84,6 +84,8 @@ def test_a_file_of_properties_is_evaluated_whole(machine: Path, tmp_path: Path) 
     assert said.count("converged") == 2
     assert "0.2" in call(machine, "--properties", props, "--property", "often",
                          "--const", "fails=0.25,T=1")  # fmt: skip
+    with pytest.raises(ValueError, match=r"machine\.props': a file of properties goes with --properties"):
+        call(machine, "--property", props, "--const", "fails=0.25")
 
 
 def test_a_users_own_python_file_is_run(tmp_path: Path) -> None:

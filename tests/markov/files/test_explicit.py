@@ -405,6 +405,20 @@ def test_numbered_reward_structures_of_prism(tmp_path: Path) -> None:
         read_explicit(path)
 
 
+def test_reward_structures_without_names_have_their_numbers(tmp_path: Path) -> None:
+    """As of older versions of PRISM, which write no comment above rewards."""
+    path = files(tmp_path, tra=MACHINE)
+    (tmp_path / "m1.srew").write_text("2 1\n0 1\n")
+    (tmp_path / "m2.srew").write_text("2 1\n1 1\n")
+    (tmp_path / "m2.trew").write_text("2 1\n1 0 1\n")
+    (tmp_path / "m1.trew").write_text("2 0\n")
+    down = 1 / 40_001
+    model = read_explicit(path)
+    assert stationary(model)["reward1"] == pytest.approx(1 - down, rel=1e-12)
+    assert stationary(model)["reward2"] == pytest.approx(11 * down, rel=1e-12)
+    assert model.property("R{2}=? [ S ]").value == pytest.approx(11 * down, rel=1e-9)
+
+
 @pytest.mark.filterwarnings("ignore:.* give no initial state")
 def test_rewards_of_transitions_count_at_their_rates(tmp_path: Path) -> None:
     """0 -> 1 at 2 and 1 -> 0 at 3, 5 for the first, 7 for a loop at 4 in state 1, and 1/2 per s in state 0."""

@@ -240,6 +240,46 @@ def test_a_rate_that_is_never_seen_to_act_vanishes_and_the_error_says_so():
         estimate(machine, Panel([0.0, 1.0, 2.0], [True] * 3), ["fail"])
 
 
+def illness(s, q):
+    if s == "healthy":
+        yield "ill", q.onset
+        yield "dead", q.sudden
+    if s == "ill":
+        yield "dead", q.death
+
+
+def test_times_of_jumps_in_panels_are_named():
+    """The model of https://github.com/chjackson/msm/issues/90, with rates 0.1, 0.1 and 0.6 and an end after 4."""
+    model = explore(illness, start="healthy", params={"onset": 0.1, "sudden": 0.1, "death": 0.6})
+    names = list(model.states)
+    observed, panels = [], []
+    for run in range(200):
+        times, states = paths(model, duration=4.0, start="healthy", seed=run).path(0)
+        visited = [names[k] for k in states]
+        observed.append(ObservedPath(times, visited, end=4.0))
+        cut = visited[-1] != "dead"
+        panels.append(Panel([*times, 4.0] if cut else times, [*visited, visited[-1]] if cut else visited))
+    found = estimate(model, observed, ["onset", "sudden", "death"])
+    for name, rate in (("onset", 0.1), ("sudden", 0.1), ("death", 0.6)):
+        assert abs(found.values[name] - rate) < 3.0 * found.standard_errors[name]
+    said = r"data: all \d\d pairs of observations before the last of each Panel are one transition apart, after irreg"
+    with pytest.warns(UserWarning, match=said):
+        wrong = estimate(model, panels, ["onset", "sudden", "death"])
+    assert wrong.values["onset"] > 1.5 * found.values["onset"]
+
+
+def test_panels_at_times_of_observation_have_no_warning(recwarn):
+    def rules(up, q):
+        yield not up, q.fail if up else q.repair
+
+    model = explore(rules, start=True, params={"fail": 1.0, "repair": 1.0})
+    regular = Panel(0.1 * np.arange(15.0), [True, False] * 7 + [True])  # as fast as the clock, by chance
+    Statistics.of(model.chain, regular)
+    irregular = np.cumsum(np.random.default_rng(1).random(40))
+    Statistics.of(model.chain, Panel(irregular, [True, False, True, True] * 10))
+    assert not recwarn.list
+
+
 def test_bad_input_is_named():
     model, seen = many_servers(), Panel([0.0, 1.0], [0, 1])
     with pytest.raises(ValueError, match=r"data: 3 after 0: never so"):
