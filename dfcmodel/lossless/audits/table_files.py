@@ -151,7 +151,7 @@ def _lookup(text: str) -> TableContent:
     for number, line in enumerate(text.splitlines(), 1):
         code, _, comment = line.partition("#")
         words = code.split()
-        heading = tuple(comment.split())
+        heading = tuple(comment.lower().split())
         if not words and {"speed", "cable", "xoff"} <= set(heading) and heading[0] in COLUMNS:
             _check_columns(f"line {number}", heading)
             columns, width = LOOKUP if heading == LOOKUP[: len(heading)] else heading, len(heading)

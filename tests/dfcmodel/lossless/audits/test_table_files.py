@@ -42,6 +42,8 @@ def test_rows_of_which_a_switch_reads_another_xoff_are_named(tmp_path) -> None:
     assert any("by position" in remark and "xoff 2288" in remark for remark in other.remarks)
     assert same.remarks == ()
     assert "xoff 2288" in audit_headroom(path, cell=208).text()
+    path.write_text("# Speed Cable Size Xoff XON\n100000 40m 1248 51200 2288\n")
+    assert read_table(path).rows[0] == other
     for text in (LOOKUP, OTHER_ORDER):
         path.write_text(text)
         assert not any(row.remarks for row in read_table(path).rows)
