@@ -407,16 +407,25 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
     thresholds, room = scenario.by_link(_marking_threshold), _max_queue_of_links(scenario)
     too_high = ~silent & (thresholds >= room)
     loud = ~silent & ~too_high
-    routes, flows = scenario.routes, len(scenario.flows)
-    unmarked = np.flatnonzero(answers & (np.bincount(routes.flow, loud[routes.places], minlength=flows) == 0)).tolist()
-    passed = routes.places[np.isin(routes.flow, unmarked)] if unmarked else routes.places
+    routes, flows, managed = scenario.routes, len(scenario.flows), _managed_hops(scenario)
+    marked = loud[routes.places] & managed
+    unmarked = np.flatnonzero(answers & (np.bincount(routes.flow, marked, minlength=flows) == 0)).tolist()
+    of_unmarked = np.isin(routes.flow, unmarked) if unmarked else np.ones(len(routes.flow), np.bool_)
+    passed = routes.places[of_unmarked]
     above = np.intersect1d(passed, np.flatnonzero(too_high))
+    of_others = routes.places[of_unmarked & loud[routes.places] & ~managed]
     advice = "write PFC(manager=RampMarking(...)), or a discipline that marks"
     if len(above):
         n = int(above[0])
         advice = (
             f"{scenario.links[n].name} marks from {thresholds[n]:g} packets on, and no more than {room[n]:g} fit into "
             "its buffer: give thresholds in packets, or as '100 kB'"
+        )
+    elif len(of_others):
+        link: Any = scenario.links[int(of_others[0])]
+        advice = (
+            f"{link.name} marks packets of class {link.discipline.managed} alone: write managed=None for all classes, "
+            "or the class of these flows"
         )
     if unmarked:
         names = _list_flows(scenario, unmarked)
@@ -428,8 +437,8 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
         return _as_tuple(f"no marks: {advice}")
     capable = scenario.table.of_kind(WindowRule, RateRule)[routes.flow]
     marking = loud & scenario.by_link(lambda link: type(manager_of(link.discipline)) in MARKING_MANAGERS)
-    ineffective = np.unique(passed[marking[passed]]).tolist()
-    if not ineffective or loud[passed[capable]].any():
+    ineffective = np.unique(routes.places[of_unmarked & managed & marking[routes.places]]).tolist()
+    if not ineffective or marked[capable].any():
         return ()
     return _as_tuple(
         f"no marks: {_list_names('link', [scenario.links[n].name for n in ineffective])} can mark no packet: those of "
@@ -457,7 +466,7 @@ def _pauses_before_marks(run: Any) -> tuple[str, ...]:
     peaks = run.peak_queue[[node[scenario.links[n].source] for n in pausing.tolist()]]
     below = pausing[(thresholds[pausing] > 0.0) & (peaks <= thresholds[pausing])]
     routes = scenario.routes
-    passed = waits[routes.flow] & np.isin(routes.places, below)
+    passed = waits[routes.flow] & np.isin(routes.places, below) & _managed_hops(scenario)
     if not passed.any():
         return ()
     n = int(routes.places[passed][0])
@@ -468,6 +477,30 @@ def _pauses_before_marks(run: Any) -> tuple[str, ...]:
         f"marks from {thresholds[n]:.4g} on. Packets of {_list_flows(scenario, flows)}, whose rules wait for marks to "
         "slow down, got none: mark below xoff",
     )
+
+
+def _managed_hops(scenario: Scenario) -> Flags:
+    """Return whether the manager of the link of each hop, (H,) as in `Routes`, sees the packets of the hop's flow."""
+    managed = scenario.by_link(_managed_class).astype(np.float64)[scenario.routes.places]  # None: nan
+    priorities = scenario.table.numbers("priority")[scenario.routes.flow]
+    return np.asarray(np.isnan(managed) | (managed == priorities))
+
+
+def _managed_class(link: Link) -> int | None:
+    """Return the class that the queue manager of a link sees; None: all classes, or no manager."""
+    return getattr(link.discipline, "managed", None)
+
+
+def _managed_classes_without_flows(scenario: Scenario) -> dict[str, str]:
+    """Return reasons by the classes of queue managers that no flow has at any link with them."""
+    routes, seen = scenario.routes, _managed_hops(scenario)
+    used = {_managed_class(scenario.links[n]) for n in np.unique(routes.places[seen]).tolist()}
+    given = {_managed_class(scenario.links[n]) for n in np.unique(routes.places).tolist()}
+    priorities = ", ".join(f"{priority:g}" for priority in np.unique(scenario.table.numbers("priority")))
+    return {
+        f"managed = {number}": f"priorities of flows: {priorities}, whose packets the manager does not see"
+        for number in sorted(number for number in given - used if number is not None)
+    }
 
 
 def _marking_threshold(link: Link) -> float:
@@ -543,6 +576,7 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
         listed, used = (", ".join(map(str, values)) for values in (sorted(lossless), priorities))
         unused[f"classes {listed} of {kinds}"] = f"priorities of flows: {used}, which are never paused and may be lost"
     unused |= _ineffective_storms(run, end) | _elements_without_effect(scenario, end, in_packets=run.step == 0.0)
+    unused |= _managed_classes_without_flows(scenario)
     unused |= _thresholds_above_buffers(scenario) | _delays_beyond_run(scenario, end)
     unused |= run.unused_choices or {}
     if not unused:

@@ -462,6 +462,39 @@ def test_lossless_classes_without_flows_are_named(level: str) -> None:
         assert not losing or run.lost.sum() > 0
 
 
+@pytest.mark.parametrize("level", ["packets", "fluid"])
+@pytest.mark.parametrize(
+    ("source", "manager", "managed", "priorities", "unmarked", "unused"),
+    [
+        (DCQCN(), dfc.StepMarking(5), 3, (0, 0), "flows f0, f1", True),
+        (DCQCN(), dfc.StepMarking(5), 3, (0, 3), "flow f0", False),
+        (DCQCN(), dfc.StepMarking(5), 0, (0, 0), "", False),
+        (DCQCN(), dfc.StepMarking(5), None, (0, 3), "", False),
+        (FixedRate(), dfc.StepMarking(5), 3, (0, 0), "", True),
+        (FixedRate(), dfc.RED(5, 10), 3, (0, 3), "", False),
+        (FixedRate(), dfc.RED(5, 10), 3, (0, 0), "", True),
+    ],
+)
+def test_flows_that_the_manager_of_another_class_does_not_see_are_named(
+    source, manager, managed, priorities, unmarked, unused, level
+) -> None:
+    rule = dfc.PFC((0, 3), xoff=20, xon=10, manager=manager, managed=managed)
+    links = [dfc.Link(*ends, "10Gbps", "1us", 400, rule) for ends in ("as", "bs", "sd")]
+    flows = [
+        dfc.Flow(f"f{n}", ("ab"[n], "s", "d"), source, priority=priority, host="nic")
+        for n, priority in enumerate(priorities)
+    ]
+    run = dfc.simulate(dfc.Scenario("managed", links, flows, duration=5e-3), level=level)
+    no_marks = (
+        f"no marks: no link marks packets of {unmarked}, whose rules wait for marks to slow down (windows do at "
+        "losses, too); a->s marks packets of class 3 alone: write managed=None for all classes, or the class of these "
+        "flows"
+    )
+    no_class = "unused options: managed = 3: priorities of flows: 0, whose packets the manager does not see"
+    said = [no_marks] * bool(unmarked) + [no_class] * unused
+    assert [limit for limit in run.limits if limit.startswith(("no marks", "unused options"))] == said
+
+
 @pytest.mark.parametrize("level", ["fluid", "packets"])
 @pytest.mark.parametrize(
     ("discipline", "ranks", "unused"),
