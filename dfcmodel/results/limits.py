@@ -7,6 +7,7 @@ of 1000 packets/s for 20 to 30 s, unless it says otherwise. `Trajectory.limits` 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -503,6 +504,41 @@ def _managed_classes_without_flows(scenario: Scenario) -> dict[str, str]:
     }
 
 
+def _classes_lossless_in_part(scenario: Scenario) -> dict[str, str]:
+    """Return reasons by the classes of links that lack a class which other links of a flow's path have as lossless.
+
+    Interfaces of hosts obey pauses of any class.
+    """
+    routes, priorities = scenario.routes, scenario.table.numbers("priority")
+    by_class = scenario.by_link(lambda link: link.discipline.pauses == "class")
+    lossless = np.zeros(len(routes.places), np.bool_)
+    for priority in range(CLASSES):
+        has_class = scenario.by_link(functools.partial(_is_lossless, priority=priority)).astype(np.bool_)
+        lossless |= (priorities[routes.flow] == priority) & has_class[routes.places]
+    lossy = by_class[routes.places] & ~scenario.is_interface[routes.places] & ~lossless
+    in_part = np.bincount(routes.flow[lossless], minlength=len(routes)) > 0
+    places = np.flatnonzero(lossy & in_part[routes.flow])
+    if not len(places):
+        return {}
+    f, n = int(routes.flow[places[0]]), int(routes.places[places[0]])
+    link: Any = scenario.links[n]
+    other = scenario.links[int(routes.places[lossless & (routes.flow == f)][0])].name
+    at_link = places[(routes.places[places] == n) & (priorities[routes.flow[places]] == priorities[f])]
+    names = _list_flows(scenario, np.unique(routes.flow[at_link]))
+    listed = ", ".join(map(str, link.discipline.classes))
+    return {
+        f"classes {listed} of {type(link.discipline).__name__} at {link.name}": (
+            f"{names} of class {priorities[f]:g}, which is lossless at {other}, may be lost at {link.name}"
+        )
+    }
+
+
+def _is_lossless(link: Link, priority: int) -> bool:
+    """Return whether a class of a link is lossless, with pauses or credits by class."""
+    rule: Any = link.discipline
+    return rule.pauses == "class" and priority in rule.classes
+
+
 def _marking_threshold(link: Link) -> float:
     """Return the largest queue, packets, at which a manager of this package never marks; 0: unknown."""
     manager: Any = manager_of(link.discipline)
@@ -576,7 +612,7 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
         listed, used = (", ".join(map(str, values)) for values in (sorted(lossless), priorities))
         unused[f"classes {listed} of {kinds}"] = f"priorities of flows: {used}, which are never paused and may be lost"
     unused |= _ineffective_storms(run, end) | _elements_without_effect(scenario, end, in_packets=run.step == 0.0)
-    unused |= _managed_classes_without_flows(scenario)
+    unused |= _managed_classes_without_flows(scenario) | _classes_lossless_in_part(scenario)
     unused |= _thresholds_above_buffers(scenario) | _delays_beyond_run(scenario, end)
     unused |= run.unused_choices or {}
     if not unused:

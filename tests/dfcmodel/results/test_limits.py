@@ -495,6 +495,31 @@ def test_flows_that_the_manager_of_another_class_does_not_see_are_named(
     assert [limit for limit in run.limits if limit.startswith(("no marks", "unused options"))] == said
 
 
+@pytest.mark.parametrize(
+    ("rules", "reason"),
+    [
+        ((dfc.PFC((3,)), dfc.PFC((3,)), dfc.PFC((3,))), ""),
+        ((dfc.PFC((3,)), dfc.PFC((3,)), dfc.PFC((4,))), "classes 4 of PFC at t->d: {} t->d"),
+        ((dfc.PFC((3,)), dfc.PFC((4, 5)), dfc.PFC((3,))), "classes 4, 5 of PFC at s->t: {} s->t"),
+        ((dfc.PFC((3,)), dfc.PFC((3, 4)), dfc.PFC((3,))), ""),
+        ((dfc.PFC((4,)), dfc.PFC((3,)), dfc.PFC((3,))), ""),  # an interface obeys pauses of any class
+        ((dfc.PFC((3,)), dfc.PFC((3,)), dfc.FIFO()), ""),
+        ((dfc.Credits((3,)), dfc.Credits((3,)), dfc.Credits((4,))), "classes 4 of Credits at t->d: {} t->d"),
+    ],
+)
+def test_a_class_that_is_lossless_on_a_part_of_the_path_is_named(rules, reason) -> None:
+    """As of a switch whose neighbours pause another priority."""
+    links = [
+        dfc.Link(*ends, rate, "1us", 400, rule)
+        for ends, rate, rule in zip(("as", "st", "td"), ("10Gbps", "10Gbps", "1Gbps"), rules, strict=True)
+    ]
+    flow = dfc.Flow("f", ("a", "s", "t", "d"), dfc.CBR("3Gbps"), host="nic", priority=3)
+    run = dfc.simulate(dfc.Scenario("hops", links, [flow], duration=5e-3), dfc.Packets(seed=1))
+    text = reason.format("flow f of class 3, which is lossless at a->s, may be lost at")
+    assert [limit for limit in run.limits if limit.startswith("unused")] == [f"unused options: {text}"] * bool(reason)
+    assert not reason or run.lost.sum() > 0.0
+
+
 @pytest.mark.parametrize("level", ["fluid", "packets"])
 @pytest.mark.parametrize(
     ("discipline", "ranks", "unused"),
