@@ -7,6 +7,7 @@ classes.
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import math
 import re
@@ -61,65 +62,38 @@ if TYPE_CHECKING:
 __all__ = [
     "EDGE_ATTRIBUTES",
     "PARALLEL",
-    "UNREAD",
     "Ingresses",
     "RoutedFlows",
     "Scenario",
+    "check_attributes",
     "check_states",
     "from_networkx",
     "is_fabric_host",
-    "other_name",
-    "warn_of_metrics",
 ]
 
 EDGE_ATTRIBUTES = KIND_FIELDS
 """Attributes of the edges of a graph that `from_networkx` reads, all fields of links; the first three must be given."""
-OTHER_NAMES = {
-    **dict.fromkeys(
-        (
-            "rate", "bandwidth", "bw", "capacity", "speed", "linkspeedraw", "datarate", "bitrate", "throughput", "gbps",
-            "mbps",
-        ),
-        "rate",
-    ),
-    **dict.fromkeys(
-        ("delay", "latency", "lat", "owd", "propagation", "propagationdelay", "length", "distance", "dist"), "delay"
-    ),
-    **dict.fromkeys(("rtt", "roundtrip", "roundtriptime", "ping"), "round_trip"),
-    **dict.fromkeys(
-        (
-            "buffer", "buffersize", "bufferdepth", "queue", "queuesize", "queuelimit", "queuelength", "queuelen",
-            "queuedepth", "qlen", "qlimit", "qsize",
-        ),
-        "buffer",
-    ),
-    **dict.fromkeys(
-        (
-            "discipline", "qdisc", "aqm", "scheduler", "pfc", "pause", "flowcontrol", "ecn", "xoff", "xon", "kmin",
-            "kmax", "pmax",
-        ),
-        "discipline",
-    ),
-    **dict.fromkeys(("mtu", "mss", "packetsize", "framesize"), "packet_size"),
-    **dict.fromkeys(
-        (
-            "loss", "lossrate", "lossprob", "lossprobability", "packetloss", "plr", "droprate", "dropprob",
-            "dropprobability", "reliability", "ber", "errorrate", "jitter", "reordering",
-        ),
-        "element",
-    ),
-    **dict.fromkeys(
-        (
-            "lanes", "numlanes", "count", "multiplicity", "links", "numlinks", "nlinks", "numberoflinks", "numcables",
-            "ncables", "bundle", "bundlesize", "parallel", "parallellinks", "lag", "lagsize",
-        ),
-        "parallel",
-    ),
-    "shared": "shared",
-    "cable": "cable",
-}  # fmt: skip
-"""Names of `EDGE_ATTRIBUTES`, of a `Fabric`'s ``cable``, of elements, of the size of packets, and of the number of
-parallel links in graphs of other programs, in lower case, without underscores."""
+LABEL_WORDS = frozenset(
+    (
+        "id", "uid", "uuid", "guid", "key", "name", "hostname", "fqdn", "label", "xlabel", "index", "title", "alias",
+        "comment", "description", "desc", "note", "tag", "url", "href", "node", "edge", "link", "type", "kind", "role",
+        "class", "group", "vendor", "manufacturer", "model", "platform", "os", "image", "version", "serial", "cpu",
+        "function", "source", "target", "src", "dst", "from", "to", "local", "remote", "peer", "neighbor", "neighbour",
+        "interface", "intf", "iface", "if", "ifname", "port", "slot", "ip", "ipv", "address", "addr", "mac", "mgmt",
+        "management", "loopback", "asn", "network", "owner", "operator", "provider", "organization", "isp", "internal",
+        "latitude", "longitude", "lon", "lng", "long", "geo", "geocode", "country", "city", "region", "location",
+        "site", "building", "floor", "room", "rack", "row", "pod", "tier", "level", "layer", "plane", "zone", "area",
+        "dc", "datacenter", "cluster", "x", "y", "z", "pos", "position", "coord", "coords", "coordinates", "color",
+        "colour", "fillcolor", "fontcolor", "font", "fontname", "fontsize", "style", "shape", "penwidth", "linewidth",
+        "icon", "arrowhead", "arrowtail", "tooltip", "labelangle", "labeldistance", "labelfloat", "headlabel",
+        "taillabel", "subset", "bipartite", "block", "community", "code", "graph",
+    )
+)  # fmt: skip
+"""Words of names of attributes that label, place or draw a node or an edge, such as ``src_port`` and ``LinkLabel``."""
+NODE_NAMES = frozenset(("hosts", "size", "width", "height", "r", "g", "b", "alpha", "margin"))
+"""Further such names for nodes alone: the width of an edge may be its number of lanes."""
+DEFAULTS = ("edge_default", "node_default", "edge", "node")
+"""Attributes of graphs for what a file in GraphML or DOT gives all edges, or nodes; networkx does not apply them."""
 UP = ("up", "isup", "linkup", "enabled", "active", "alive", "online")
 DOWN = ("down", "isdown", "linkdown", "disabled", "inactive", "failed", "isfailed", "broken", "faulty", "offline")
 STATES = ("state", "status", "adminstate", "adminstatus", "operstate", "operstatus", "linkstate", "linkstatus")
@@ -127,24 +101,11 @@ STATES = ("state", "status", "adminstate", "adminstatus", "operstate", "operstat
 NO = ("", "0", "no", "off", "false", "none", "nan")
 DOWN_VALUES = (*DOWN, *NO[1:], "admindown", "administrativelydown", "failure", "fault", "errdisabled", "notconnect")
 """Values of ``STATES`` that say so, folded."""
-ROUTING_METRICS = ("weight", "cost", "metric")
-"""Attributes of edges by which other programs find shortest paths."""
-UNREAD = {
-    "element": "is not read; losses and jitter are elements of a Scenario, such as BurstLoss and Jitter",
-    "round_trip": "is not read; give edges half of it as a delay, or leave it out",
-    "packet_size": "is not read; all packets have the packet_size of the Scenario or the Fabric: leave it out",
-}
-"""Advice on properties that no attribute of a graph may have, by the property."""
-PREFIXES = (
-    "link|edge|line|port|if|interface|nic|host|access|switch|node|prop|oneway|base|min|mean|max|total|nominal|physical|"
-    "forwarding|processing|queueing|up|down|uplink|downlink|tx|rx"
-)
-DIRECTIONS = "up|down|uplink|downlink|tx|rx"
-UNIT_SUFFIXES = "[kmgt]?bps|[kmgt]?bits?(?:ps)?|[kmgt]i?b|bytes?|pps|pkts?|packets?|[mun]?s|m?sec|seconds?|k?m"
-OTHER_NAME = re.compile(
-    f"(?:{PREFIXES}){{0,2}}({'|'.join(OTHER_NAMES)})(?:{DIRECTIONS})?(?:in|of|per)?(?:{UNIT_SUFFIXES})?s?"
-)
-"""Pattern of such names, also in the plural, of one direction and with a unit, such as ``bandwidth_gbps``."""
+ROUTING_METRICS = frozenset(("weight", "cost", "metric"))
+"""Words of names of attributes of edges by which other programs find shortest paths."""
+PARALLEL = "parallel links are one link with the sum of their rates, or go over a node of their own each"
+UNREAD = f"or leave it out; losses and jitter are elements of a Scenario, and {PARALLEL}"
+"""End of the message for an attribute that is not read."""
 COORDINATES = ("lon", "lng", "long")
 """Names, folded, beside which ``lat`` is the latitude of a node."""
 LONGEST_RUN = 1e5
@@ -1027,10 +988,11 @@ def from_networkx(
     Raises
     ------
     ValueError
-        Naming the edge and the missing attribute, a ``cable``, which a `Fabric` reads, or another name of an attribute,
-        such as ``bandwidth``, or of a number of parallel links, such as ``lanes``; for parallel edges; for nodes with
-        properties of links, such as a ``buffer``, and for nodes and edges whose ``up``, ``status`` or other attribute
-        says that they are down.
+        Naming the edge and the missing attribute; for an attribute of an edge or a node that is not read, such as
+        ``bandwidth`` or ``lanes``, unless its name is that of a label, a position or a drawing; for units, and for
+        defaults of a file, which networkx keeps as attributes of the graph (``edge_default`` of GraphML, ``edge`` of
+        DOT); for parallel edges; for nodes and edges whose ``up``, ``status`` or other attribute says that they are
+        down.
 
     Warns
     -----
@@ -1049,27 +1011,17 @@ def from_networkx(
 
     instance("graph", graph, nx.Graph, "a graph of networkx")
     check_states(graph)
-    for node, data in graph.nodes(data=True):
-        name, meant = other_name(data) or next(((key, key) for key in EDGE_ATTRIBUTES if key in data), ("", ""))
-        if name and meant != "parallel":
-            hint = UNREAD.get(meant, f"is not read; give edges a {meant}, or leave it out")
-            raise ValueError(f"{name} of node {format_value(node)}: {hint}")
-    warn_of_metrics(graph)
+    check_attributes(
+        graph,
+        EDGE_ATTRIBUTES,
+        "write an edge's rate, delay (one way), buffer, discipline or shared",
+    )
     links = []
     for source, target, data in graph.to_directed().edges(data=True):
         if graph.is_multigraph() and graph.number_of_edges(source, target) > 1:
             count = graph.number_of_edges(source, target)
             raise ValueError(f"graph: has {count} edges from {source!r} to {target!r}, must be one; {PARALLEL}")
         attributes = {key: data.get(key, defaults.get(key)) for key in EDGE_ATTRIBUTES}
-        other = ("cable", "cable") if "cable" in data else other_name(data)
-        if other is not None:
-            name, meant = other
-            hint = UNREAD.get(meant, f"is not read; write it as {meant}, or leave it out")
-            if meant == "cable":
-                hint = "is read by Fabric alone; give the edge a rate and a delay"
-            elif meant == "parallel":
-                hint = f"is not read; {PARALLEL}"
-            raise ValueError(f"{name} of edge {source}->{target}: {hint}")
         for key in EDGE_ATTRIBUTES[:3]:
             if attributes[key] is None:
                 raise ValueError(f"{key} of edge {source}->{target} is missing: must be given")
@@ -1077,9 +1029,34 @@ def from_networkx(
     return tuple(links)
 
 
-def warn_of_metrics(graph: nx.Graph[Any]) -> None:
-    """Warn of edges that differ in an attribute of `ROUTING_METRICS`: `flows_from` counts the links of a path alone."""
-    for name in ROUTING_METRICS:
+def check_attributes(graph: nx.Graph[Any], edge_attributes: Collection[str], hint: str) -> None:
+    """Raise ValueError for an attribute that is not read and may describe a link; warn of routing metrics.
+
+    Names in ``edge_attributes``, of states (`check_states`), and those that label, place or draw are allowed. Of the
+    attributes of the graph itself, units, properties of links, and defaults of a file are refused. Edges that differ
+    in a ``weight``, ``cost`` or ``metric`` give a UserWarning: `flows_from` counts the links of a path alone.
+
+    >>> import networkx as nx
+    >>> check_attributes(nx.Graph([("a", "b", {"rate": 1.0, "src_port": 3})]), ["rate"], "write rate")
+    >>> check_attributes(nx.Graph([("a", "b", {"LinkCap": 1.0})]), ["rate"], "write rate")
+    Traceback (most recent call last):
+      ...
+    ValueError: LinkCap of edge a->b: is not read; write rate, or leave it out; ...
+    """
+    metrics: dict[Any, list[Any]] = {}
+    nodes = ((f"node {format_value(node)}", data, NODE_NAMES) for node, data in graph.nodes(data=True))
+    edges = ((f"edge {a}->{b}", data, edge_attributes) for a, b, data in graph.edges(data=True))
+    for subject, data, read in itertools.chain(nodes, edges):
+        for name in data:
+            if name in read or _is_label(name) or _fold_name(name) in (*UP, *DOWN, *STATES):
+                continue
+            if _fold_name(name) == "lat" and any(_fold_name(other) in COORDINATES for other in data):
+                continue
+            if read is edge_attributes and _words(name) & ROUTING_METRICS:
+                metrics.setdefault(name, [])
+                continue
+            raise ValueError(f"{name} of {subject}: is not read; {hint}, {UNREAD}")
+    for name in metrics:
         values = [data.get(name) for *_, data in graph.edges(data=True)]
         if any(value != values[0] for value in values):
             message = (
@@ -1087,6 +1064,31 @@ def warn_of_metrics(graph: nx.Graph[Any]) -> None:
                 "paths or tables of next hops"
             )
             warn_caller(UserWarning(message), "dfcmodel")
+    for name, value in graph.graph.items():
+        defaults = value if name in DEFAULTS and isinstance(value, Mapping) else {}
+        for default in defaults:
+            if not _is_label(default) and default not in NODE_NAMES:
+                raise ValueError(
+                    f"{default} of {name} of the graph: defaults are not read; give it to each that has it"
+                )
+        if _words(name) & {"unit", "units"}:
+            raise ValueError(
+                f"{name} of the graph: is not read; give values their own units, such as '5ms', and leave it out"
+            )
+        if name in (*EDGE_ATTRIBUTES, *edge_attributes):
+            raise ValueError(f"{name} of the graph: is not read; give it to each edge, or to the call")
+
+
+def _words(name: object) -> set[str]:
+    """Return the words of a name such as ``src_port`` or ``LinkLabel``, in lower case."""
+    return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\x00-\x7f]+", str(name))}
+
+
+@functools.cache
+def _is_label(name: object) -> bool:
+    """Return whether a name of an attribute has words of `LABEL_WORDS` alone."""
+    words = _words(name)
+    return bool(words) and words <= LABEL_WORDS
 
 
 def check_states(graph: nx.Graph[Any]) -> None:
@@ -1113,29 +1115,9 @@ def check_states(graph: nx.Graph[Any]) -> None:
                 raise ValueError(f"{name} of {subject} = {format_value(value)}: must be up, or absent: {hint}")
 
 
-PARALLEL = "parallel links are one link with the sum of their rates, or go over a node of their own each"
-
-
 def _fold_name(name: object) -> str:
     """Return a name in lower case, without underscores and other signs."""
     return re.sub("[^a-z0-9]", "", str(name).lower())
-
-
-def other_name(data: Mapping[Any, Any]) -> tuple[str, str] | None:
-    """Return the first attribute whose name is a variant of a property of links, and that property, or None.
-
-    >>> other_name({"rate": 1.0, "weight": 2.0}), other_name({"Bandwidth": "10Gbps"}), other_name({"delay_us": 5})
-    (None, ('Bandwidth', 'rate'), ('delay_us', 'delay'))
-    >>> other_name({"lanes": 4})
-    ('lanes', 'parallel')
-    """
-    names = {name: _fold_name(name) for name in data}
-    for name, folded in names.items():
-        variant = OTHER_NAME.fullmatch(folded)
-        is_latitude = folded == "lat" and any(other in COORDINATES for other in names.values())
-        if variant and name not in EDGE_ATTRIBUTES and name != "cable" and not is_latitude:
-            return name, OTHER_NAMES[variant[1]]
-    return None
 
 
 def run_end(scenario: Scenario, duration: Any = None) -> float:

@@ -12,7 +12,7 @@ from dfcmodel.lossless.quantities import FIBRE, bit_rate, metres, size_in_bytes
 from dfcmodel.lossless.topologies.fabrics import SERVERS, complete_host_counts, with_hosts
 from dfcmodel.lossless.topologies.routes import check_digraph
 from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, encode, links_from
-from dfcmodel.network.networks import EDGE_ATTRIBUTES, UNREAD, Scenario, other_name, warn_of_metrics
+from dfcmodel.network.networks import Scenario, check_attributes
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import format_value, instance, integer, one_number
@@ -109,8 +109,8 @@ class Fabric:
     ------
     ValueError
         For a buffer that no chip or size describes, a cable of another kind, a packet size that is not positive, and
-        edges with attributes of links instead of a cable, such as ``rate`` or ``bandwidth_gbps``, or with another name
-        for it, such as ``Cable``; for switches with such attributes.
+        for attributes of edges, switches and the graph that are not read, as of `from_networkx`: ``rate``,
+        ``bandwidth_gbps`` or ``Cable`` in place of ``cable``.
 
     Examples
     --------
@@ -147,16 +147,7 @@ class Fabric:
         instance("discipline", self.discipline, Discipline, "a queueing discipline, such as PFC()")
         integer("seed", self.seed, 0, 2**32 - 1)
         self._port_chip()
-        for node, data in self.switches.nodes(data=True):
-            variant = other_name(data)
-            names = [name for name in (CABLE, *EDGE_ATTRIBUTES) if name in data]
-            if variant and variant[1] != "parallel":
-                names.append(variant[0])
-            if names:
-                msg = (
-                    "is not read: give edges a cable=Cable(...), and Fabric a buffer and a discipline, or leave it out"
-                )
-                raise ValueError(f"{names[0]} of switch {format_value(node)}: {msg}")
+        check_attributes(self.switches, (CABLE,), "give the edge a cable=Cable(...), and Fabric buffer and discipline")
         for a, b, data in self.switches.edges(data=True):
             if CABLE in data:
                 instance(f"cable of {a}->{b}", data[CABLE], Cable, "a Cable")
@@ -164,17 +155,6 @@ class Fabric:
                     back = self.switches.edges[b, a].get(CABLE, "the trunk")
                     msg = f"{b}->{a} has {back}: a cable is a link in each direction, give both edges the same one"
                     raise ValueError(f"cable of {a}->{b} = {data[CABLE]}: {msg}")
-            for name in EDGE_ATTRIBUTES:
-                if name in data:
-                    raise ValueError(
-                        f"{name} of {a}->{b}: is read by from_networkx alone; give the edge a cable=Cable(...)"
-                    )
-            if other := other_name(data):
-                hint = "is not read; give the edge a cable=Cable(...), or leave it out"
-                if other[1] == "parallel":
-                    hint = "is not read; parallel cables are a cable of the sum of their rates, or go to a switch each"
-                raise ValueError(f"{other[0]} of {a}->{b}: {UNREAD.get(other[1], hint)}")
-        warn_of_metrics(self.switches)
 
     @cached_property
     def graph(self) -> nx.DiGraph[Any]:

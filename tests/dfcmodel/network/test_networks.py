@@ -127,7 +127,38 @@ def test_there_and_back_through_networkx() -> None:
     assert from_networkx(scenario.to_networkx()) == links
 
 
-@pytest.mark.parametrize("name", ["weight", "cost", "metric"])
+def test_a_default_of_a_graphml_file_is_refused() -> None:
+    """By GraphML an edge without the data has the default; networkx leaves it an attribute of the graph."""
+    text = (
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="r" for="edge" attr.name="rate" '
+        'attr.type="double"><default>5000</default></key><graph edgedefault="directed"><node id="a"/><node id="b"/>'
+        '<edge source="a" target="b"/></graph></graphml>'
+    )
+    with pytest.raises(ValueError, match="rate of edge_default of the graph: defaults are not read"):
+        from_networkx(nx.parse_graphml(text), **LINK)
+
+
+@pytest.mark.parametrize(
+    ("edge", "node"),
+    [
+        (
+            {"LinkLabel": "a", "LinkType": "Fibre", "id": "e1", "key": 0},
+            {"Country": "CH", "Latitude": 1.0, "Longitude": 2},
+        ),
+        ({"srcIfName": "Gi0/1", "dst_port": 3, "color": "red"}, {"lat": 1.0, "lon": 2.0, "ipv4_address": "10.0.0.1"}),
+        ({"taillabel": "eth0", "penwidth": 2, "ospf_cost": 1}, {"graphPosX": 5, "size": 3, "r": 1, "g": 2, "b": 3}),
+    ],
+)
+@pytest.mark.parametrize("build", [lambda graph: from_networkx(graph, **LINK), Fabric])
+def test_labels_positions_and_drawings_are_no_properties(edge: dict, node: dict, build: Any) -> None:
+    """Attributes of the Topology Zoo, of exports of NetBox and containerlab, of DOT and of Gephi."""
+    graph = leaf_spine(2, 2)
+    nx.set_edge_attributes(graph, dict.fromkeys(graph.edges, edge))
+    nx.set_node_attributes(graph, dict.fromkeys(graph, node))
+    build(graph)
+
+
+@pytest.mark.parametrize("name", ["weight", "cost", "metric", "igp_metric"])
 @pytest.mark.parametrize("build", [lambda graph: from_networkx(graph, **LINK), Fabric])
 def test_a_warning_names_metrics_of_edges_by_which_no_path_is_chosen(name: str, build: Any) -> None:
     """Only where they differ: paths of the fewest links are then not those of the smallest sum."""
