@@ -53,7 +53,7 @@ from dfcmodel.results.pauses import PAUSES_NOTHING, REQUEST, requesters_of
 from dfcmodel.theory.law import law_of
 from dfcmodel.theory.stability import chain_limit
 from hopflow.checks import count_of, first_of
-from hopflow.units import PacketUnits
+from hopflow.units import PacketUnits, readable_text
 from responsefn import DeliveryRule, RateRule, WindowRule
 
 if TYPE_CHECKING:
@@ -141,6 +141,10 @@ MAX_BURST_RATIO = 1.02
 MAX_PART_RATIO = 1.05
 """Largest ratio of a window to the packets of it that leave in a round trip that is not reported. The goodput of the
 fluid was larger by this ratio within 2 %, for windows of 1 to 21 packets."""
+RULE_TIMES = ("base_rtt", "target_qdelay", "base_target", "t_low")
+"""Parameters of rules that are a round-trip time, or a target of delays, in s."""
+MAX_TIME_RATIO = 1000.0
+"""Smallest ratio of such a time to the round trip without queues that is reported: that of s to ms."""
 MAX_OVERLOAD = 100.0
 """Largest rate of a source without congestion control that is not reported, in rates of its first link."""
 MAX_NAMES = 3
@@ -902,9 +906,17 @@ def _rule_mismatches(scenario: Scenario) -> tuple[str, ...]:
     for kind, column, line_rates in kinds:
         for rule, flows in _sources_of_kind(scenario, kind, column):
             f = int(flows[np.argmax(rtts[flows])])
+            subject = f"{type(rule).__name__} of {_list_names('flow', [scenario.table.name(f)])}"
             if clause := rule.path_mismatch(float(line_rates[f]), float(rtts[f])):
-                name = _list_names("flow", [scenario.table.name(f)])
-                mismatches.append(f"{type(rule).__name__} of {name}: {clause}")
+                mismatches.append(f"{subject}: {clause}")
+            for name in RULE_TIMES:
+                value = getattr(getattr(rule, "params", None), name, None)
+                if value is not None and MAX_TIME_RATIO * rtts[f] <= value < math.inf:
+                    mismatches.append(
+                        f"{subject}: {name} = {readable_text(value, 's')} is {value / rtts[f]:.3g} times the "
+                        f"round trip without queues, {readable_text(float(rtts[f]), 's')}: a number is in s, "
+                        "others are a string such as '12us'"
+                    )
     for kind, column in ((CBR, "source"), (OnOff, "source"), (ArrivalProcess, "source"), (ArrivalProcess, "arrivals")):
         for source, flows in _sources_of_kind(scenario, kind, column):
             f, rate = int(flows[0]), float(source.mean_rate if kind is ArrivalProcess else source.rate)
