@@ -36,6 +36,7 @@ from dfcmodel.network.notifications import follows_telemetry, needs_marks
 from dfcmodel.network.phase_effects import flows_in_phase, unequal_losses
 from dfcmodel.network.queueing.aqm_programs import AFD
 from dfcmodel.network.queueing.class_pauses import CLASSES
+from dfcmodel.network.queueing.coupled import PI2
 from dfcmodel.network.queueing.disciplines import (
     DFC,
     FIFO,
@@ -46,7 +47,7 @@ from dfcmodel.network.queueing.disciplines import (
     manager_of,
 )
 from dfcmodel.network.queueing.fabric_programs import Trimming
-from dfcmodel.network.queueing.managers import RED
+from dfcmodel.network.queueing.managers import PIE, RED, CoDel
 from dfcmodel.network.queueing.marking import RampMarking, StepMarking
 from dfcmodel.results.full_buffers import passing_full_buffers
 from dfcmodel.results.pauses import PAUSES_NOTHING, REQUEST, requesters_of
@@ -617,7 +618,7 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
         unused[f"classes {listed} of {kinds}"] = f"priorities of flows: {used}, which are never paused and may be lost"
     unused |= _ineffective_storms(run, end) | _elements_without_effect(scenario, end, in_packets=run.step == 0.0)
     unused |= _managed_classes_without_flows(scenario) | _classes_lossless_in_part(scenario)
-    unused |= _thresholds_above_buffers(scenario) | _delays_beyond_run(scenario, end)
+    unused |= _thresholds_above_buffers(scenario) | _targets_above_buffers(scenario) | _delays_beyond_run(scenario, end)
     unused |= run.unused_choices or {}
     if not unused:
         return ()
@@ -671,6 +672,26 @@ def _thresholds_above_buffers(scenario: Scenario) -> dict[str, str]:
         )
         for subject, links in by_kind.items()
     }
+
+
+def _targets_above_buffers(scenario: Scenario) -> dict[str, str]:
+    """Return reasons by the target delays that are longer than links take to send all that their buffers hold.
+
+    Left out are links whose rate changes, queues that share a link, and runs in which links pause.
+    """
+    changing = {element.link for element in scenario.all_elements if isinstance(element, RateTrace)}
+    if any(link.discipline.pauses for link in scenario.link_table.kinds):
+        return {}
+    room, reasons = _max_queue_of_links(scenario), dict[str, str]()
+    for n in np.unique(scenario.routes.places).tolist():
+        link = scenario.links[n]
+        rule, longest = link.discipline, float(room[n] / scenario.link_table.rates[n])
+        if isinstance(rule, CoDel | PIE | PI2) and link.name not in changing and rule.target >= longest:
+            reasons[f"target of {type(rule).__name__} at link {link.name}"] = (
+                f"target is in s, and {link.name} sends its full buffer of {room[n]:g} packets in {longest:.3g} s: no "
+                f"queue has a delay of {rule.target:g} s"
+            )
+    return reasons
 
 
 def _dropping_threshold(link: Link, packet_size: float) -> tuple[str, float]:

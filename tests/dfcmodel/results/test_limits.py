@@ -779,6 +779,25 @@ def test_thresholds_above_the_buffer_that_drop_nothing_are_named(kind) -> None:
     assert re.match("unused options: (target|limit|low) of [A-Za-z]* at link s->d: no more than 200 packets", named[0])
 
 
+@pytest.mark.parametrize("kind", [dfc.CoDel, dfc.PIE, dfc.PI2])
+def test_target_delays_that_no_queue_of_the_buffer_has_are_named(kind) -> None:
+    """A buffer of 200 packets at 1000 packets/s is sent in 0.2 s; with a longer target it was drop-tail, without a word."""
+    for target, buffer, faster, is_named in (
+        (0.15, 200, 1.0, False), (0.25, 200, 1.0, True), ("250ms", 200, 1.0, True), (0.25, 300, 1.0, False),
+        (0.15, 200, 2.0, True),
+    ):  # fmt: skip
+        discipline = kind(target, interval=1.0) if kind is dfc.CoDel else kind(target)
+        links = [dfc.Link("a", "s", 2e3, 1e-3, 1000), dfc.Link("s", "d", 1e3 * faster, 1e-3, buffer, discipline)]
+        scenario = dfc.Scenario("one", links, [dfc.Flow("0", ("a", "s", "d"), NewReno(), size=20)], duration=0.5)
+        run = dfc.simulate(scenario, dfc.Packets(seed=1))
+        named = [
+            limit for limit in run.limits if re.search("target of [A-Z0-9a-z]* at link s->d: .* its full buffer", limit)
+        ]
+        assert len(named) == is_named
+    traced = dataclasses.replace(scenario, elements=[dfc.RateTrace("s->d", times=(0.0, 0.1), rates=(2e3, 1e3))])
+    assert not any("target of" in limit for limit in dfc.simulate(traced, dfc.Packets(seed=1)).limits)
+
+
 @pytest.mark.parametrize(
     ("source", "receiver", "recovery", "named"),
     [
