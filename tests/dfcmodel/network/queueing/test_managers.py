@@ -143,6 +143,25 @@ def test_pie_scales_small_probabilities_as_the_rfc_does(p: float, divisor: float
     assert after.p == pytest.approx(p + change / divisor)
 
 
+def test_pie_lowers_its_probability_by_a_fiftieth_while_there_is_no_delay() -> None:
+    """RFC 8033, 4.2: p times 0.98 where this delay and the last one are zero, after the change by the target."""
+    q = parameters(dfc.PIE())
+    after = dfc.PIE.on_step(dfc.PIE.State(p=0.5), q, seen(0.0, 0.0, time=1.0))
+    assert after.p == pytest.approx(0.98 * (0.5 - 0.125 * 0.015))
+
+
+@pytest.mark.parametrize(
+    ("delay", "before", "spent"), [(0.007, 0.007, 0.0), (0.0076, 0.007, 0.09), (0.007, 0.0076, 0.09)]
+)
+def test_pie_renews_its_burst_allowance_at_delays_below_half_of_the_target(
+    delay: float, before: float, spent: float
+) -> None:
+    """RFC 8033, 4.4: without drops, where this delay and the last one are below half of the target, here 7.5 ms."""
+    q = parameters(dfc.PIE())
+    after = dfc.PIE.on_step(dfc.PIE.State(delay=before, spent=0.075), q, seen(1.0, 1e3 * delay, time=1.0))
+    assert after.spent == pytest.approx(spent)
+
+
 @pytest.mark.parametrize("manager", [dfc.PIE(), dfc.PI2()], ids=lambda m: type(m).__name__)
 def test_the_delay_at_a_slow_link_is_its_backlog_over_its_capacity(manager: dfc.QueueManager) -> None:
     """A link of a packet in 1,000 s delays by it; a link without capacity, as in a pause, keeps the last delay."""
