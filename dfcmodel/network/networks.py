@@ -1014,7 +1014,7 @@ def from_networkx(
     check_attributes(
         graph,
         EDGE_ATTRIBUTES,
-        "write an edge's rate, delay (one way), buffer, discipline or shared",
+        "use an edge's rate, delay (one way), buffer, discipline or shared",
     )
     links = []
     for source, target, data in graph.to_directed().edges(data=True):
