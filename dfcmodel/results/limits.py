@@ -682,15 +682,20 @@ def _targets_above_buffers(scenario: Scenario) -> dict[str, str]:
     changing = {element.link for element in scenario.all_elements if isinstance(element, RateTrace)}
     if any(link.discipline.pauses for link in scenario.link_table.kinds):
         return {}
-    room, reasons = _max_queue_of_links(scenario), dict[str, str]()
+    room = _max_queue_of_links(scenario)
+    longest = room / scenario.link_table.rates
+    by_kind: dict[str, list[int]] = {}
     for n in np.unique(scenario.routes.places).tolist():
-        link = scenario.links[n]
-        rule, longest = link.discipline, float(room[n] / scenario.link_table.rates[n])
-        if isinstance(rule, CoDel | PIE | PI2) and link.name not in changing and rule.target >= longest:
-            reasons[f"target of {type(rule).__name__} at link {link.name}"] = (
-                f"target is in s, and {link.name} sends its full buffer of {room[n]:g} packets in {longest:.3g} s: no "
-                f"queue has a delay of {rule.target:g} s"
-            )
+        rule = scenario.links[n].discipline
+        if isinstance(rule, CoDel | PIE | PI2) and scenario.links[n].name not in changing and rule.target >= longest[n]:
+            by_kind.setdefault(f"target of {type(rule).__name__}", []).append(n)
+    reasons = {}
+    for subject, links in by_kind.items():
+        first: Any = scenario.links[links[0]]
+        reasons[f"{subject} at {_list_names('link', [scenario.links[n].name for n in links])}"] = (
+            f"target is in s, and {first.name} sends its full buffer of {room[links[0]]:g} packets in "
+            f"{longest[links[0]]:.3g} s: no queue has a delay of {first.discipline.target:g} s"
+        )
     return reasons
 
 

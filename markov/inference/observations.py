@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ObservedPath", "Panel", "Statistics"]
 
-MIN_PAIRS_LIKE_JUMPS = 10
-MAX_SHARE_OF_EQUAL_GAPS = 0.5
+MIN_PAIRS_LIKE_JUMPS = 10  # of consecutive observations; fewer may be one transition apart by chance
+MAX_SHARE_OF_EQUAL_GAPS = 0.5  # times between jumps differ, those of most schedules do not
 GAP_DIGITS = 9  # relative to the longest gap; differences of regular times round differently
 
 

@@ -794,6 +794,10 @@ def test_target_delays_that_no_queue_of_the_buffer_has_are_named(kind) -> None:
             limit for limit in run.limits if re.search("target of [A-Z0-9a-z]* at link s->d: .* its full buffer", limit)
         ]
         assert len(named) == is_named
+    late = kind(0.5, interval=1.0) if kind is dfc.CoDel else kind(0.5)
+    links = [dfc.Link(*ends, 1e3, 1e-3, 200, late) for ends in ("as", "sd")]
+    limits = dfc.simulate(dataclasses.replace(scenario, links=links), dfc.Packets(seed=1)).limits
+    assert any(f"target of {kind.__name__} at links a->s, s->d: target is in s, and a->s" in limit for limit in limits)
     traced = dataclasses.replace(scenario, elements=[dfc.RateTrace("s->d", times=(0.0, 0.1), rates=(2e3, 1e3))])
     assert not any("target of" in limit for limit in dfc.simulate(traced, dfc.Packets(seed=1)).limits)
 
