@@ -675,6 +675,8 @@ class PacketPlan:
     @shared
     def sizes_in_queue(self) -> Floats:
         """Bytes that packets of each size class take in the queue of each port, (P, SIZES): whole cells of a buffer."""
+        if not self.cells.any():
+            return np.broadcast_to(self.sizes, (len(self.ports), SIZES))
         cells = self.cells[:, np.newaxis]
         return np.where(cells > 0, cell_bytes(self.sizes, np.maximum(cells, 1)), self.sizes)
 
