@@ -69,6 +69,17 @@ def test_the_next_drop_comes_after_one_to_two_over_p_packets() -> None:
     assert gaps.mean() == pytest.approx(30.0, abs=5 * (20 / 12**0.5) / len(gaps) ** 0.5)
 
 
+@pytest.mark.parametrize("random", [0.0, 0.25, 0.75])
+def test_a_drop_draws_the_packets_to_the_next_drop(random: float) -> None:
+    """1 + random over p, less what came after the drop; also where p is 1, and before the first packet."""
+    q = parameters(dfc.RED(5.0, 15.0, weight=1e-300, max_p=0.1))  # p = 0.05 at an average of 10
+    event = seen(1.0, random=random)
+    after = dfc.RED.on_step(dfc.RED.State(average=10.0, gap=0.02), q, event)
+    assert (after.drop, after.gap) == (1.0, pytest.approx(1.0 + random - 0.03, rel=1e-12))
+    assert dfc.RED.on_step(dfc.RED.State(average=10.0), q, event).gap == pytest.approx(0.95 + random, rel=1e-12)
+    assert dfc.RED.on_step(dfc.RED.State(average=40.0), q, event).gap == 1.0 + random
+
+
 def test_average_follows_the_queue_by_its_weight_per_arrival() -> None:
     """n arrivals: avg += (1 - (1 - w)^n) (q - avg)."""
     q = parameters(dfc.RED(50.0, 150.0, weight=0.01))
