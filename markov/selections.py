@@ -32,6 +32,7 @@ __all__ = [
     "as_chain",
     "describe_unknown_state",
     "distribution",
+    "refers_to_positions",
     "select_states",
     "select_target",
 ]
@@ -156,6 +157,16 @@ def _mark_states(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_
         except KeyError:
             raise ValueError(f"{name}: {describe_unknown_state(chain, state)}") from None
     return marks
+
+
+def refers_to_positions(chain: MarkovChain, selection: Any, kinds: str) -> bool:
+    """Return whether a user's argument has one entry per state of ``chain``, without labels, as truth values have.
+
+    ``kinds`` are the kinds of NumPy types of such arrays: "b" for `select_states`, "iuf" for `distribution`.
+    """
+    if hasattr(selection, "__array__") and np.ndim(selection):
+        return labels_of(selection) is None and np.asarray(selection).dtype.kind in kinds
+    return kinds == "b" and _are_truths(chain, selection)
 
 
 def describe_unknown_state(chain: MarkovChain, value: Any, hint: str = "") -> str:

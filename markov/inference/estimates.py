@@ -385,7 +385,7 @@ class _Search:
         """
         chain = as_chain(self._model_at(values))
         if not same_states(self._first, chain):
-            raise ValueError(f"parameters = {self._names!r}: the states change with them")
+            raise ValueError(f"parameters = {self._names!r}: the states or their order change with them")
         return chain
 
     def advice_at(self, values: Vector) -> str:

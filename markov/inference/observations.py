@@ -67,7 +67,8 @@ class ObservedPath:
             raise ValueError(f"end = {self.end:g}: must be at least the last time, {self.times[-1]:g}")
         for k, (state, successor) in enumerate(itertools.pairwise(self.states)):
             if state == successor:
-                rule = "must differ from the one before; states at times of observation are a Panel"
+                rule = "must differ from the one before: leave out records without a jump, as `end` has the last one"
+                rule += "; states at times of observation are a Panel"
                 raise ValueError(f"states[{k + 1}] = {format_value(successor)}: {rule}")
 
     def __repr__(self) -> str:
@@ -179,6 +180,18 @@ class Statistics(NamedTuple):
                 numbers.append(numbers_by_name[key])
             return numbers
 
+        def simulated_states(observation: Paths, name: str) -> NDArray[np.int64]:
+            """Return the number in ``chain`` of each visited state of a simulated chain, shape (its states,)."""
+            simulated = observation.chain
+            if simulated is chain or isinstance(simulated.states, range):
+                if simulated.size != chain.size:
+                    raise ValueError(f"{name}: paths of {simulated.size} states, not {chain.size}")
+                return np.arange(chain.size)
+            visited = np.unique(observation.states)
+            numbers = np.full(simulated.size, -1)
+            numbers[visited] = numbers_of(list(simulated.table.plain(visited)), name)
+            return numbers
+
         def add_path(times: Vector, states: list[int], end: float) -> None:
             """Add a completely observed path to ``stays`` and ``jumps``."""
             np.add.at(stays, states, np.diff(np.append(times, end)))
@@ -188,11 +201,10 @@ class Statistics(NamedTuple):
         for k, observation in enumerate(observations):
             name = "data" if observation is data else f"data[{k}]"
             if isinstance(observation, Paths):
-                if observation.chain.size != chain.size:
-                    raise ValueError(f"{name}: paths of {observation.chain.size} states, not {chain.size}")
+                numbers = simulated_states(observation, name)
                 for run in range(observation.runs):
                     times, states = observation.path(run)
-                    add_path(times, states.tolist(), observation.duration)
+                    add_path(times, numbers[states].tolist(), observation.duration)
             elif isinstance(observation, ObservedPath):
                 add_path(observation.times, numbers_of(observation.states, name), observation.end)
             elif isinstance(observation, Panel):

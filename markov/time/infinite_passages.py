@@ -393,7 +393,7 @@ def passage_of_infinite(infinite: InfiniteChain, question: Question) -> Infinite
     RuleError
         Without a Lyapunov function, or where the rules cannot be followed.
     """
-    _, _, to, start, function = question
+    to, start, function = question.to, question.start, question.lyapunov
     basis = None if function is None else user_basis(function)
     search = _Search(infinite, membership(infinite, to, "to"), start_of(infinite, start))
     step, lyapunov = search.solve(basis)

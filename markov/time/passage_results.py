@@ -21,7 +21,8 @@ from markov.computing.resources import MAX_SECONDS, time_limit
 from markov.computing.rounding import U
 from markov.models.measures import resolve_function, resolve_measure
 from markov.models.rules import scope_of_bound
-from markov.sensitivities.perturbations import Perturbation
+from markov.selections import refers_to_positions
+from markov.sensitivities.perturbations import Perturbation, same_states
 from markov.sensitivities.results import Sensitivity
 from markov.sensitivities.stationary import derivatives, difference
 from markov.time.passage_moments import mean_over
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from markov.chains import MarkovChain
     from markov.proofs.bounded import Bounded
     from markov.sensitivities.differences import Side
     from markov.time.passage_moments import Moments
@@ -54,6 +56,8 @@ class Question(NamedTuple):
         The function.
     model, to, start, lyapunov
         Its arguments.
+    chain
+        The chain to whose states ``to`` or ``start`` refer by position; None if neither does.
     """
 
     ask: Callable[..., Any]
@@ -61,10 +65,27 @@ class Question(NamedTuple):
     to: Any
     start: Any
     lyapunov: Callable[[Any], Any] | None
+    chain: MarkovChain | None = None
+
+    def about(self, chain: MarkovChain) -> Question:
+        """Return the question about ``chain``, with its states if arguments refer to them by position."""
+        refers = refers_to_positions(chain, self.to, "b") or refers_to_positions(chain, self.start, "iuf")
+        return self._replace(chain=chain) if refers else self
 
     def again(self, model: Any) -> Any:
-        """Return the `Passage` of another model into the same set, with the other arguments as before."""
-        return self.ask(model, self.to, start=self.start, lyapunov=self.lyapunov)
+        """Return the `Passage` of another model into the same set, with the other arguments as before.
+
+        Raises
+        ------
+        ValueError
+            If ``to`` or ``start`` has a value for each state, and the other model has other states or another order.
+        """
+        answer = self.ask(model, self.to, start=self.start, lyapunov=self.lyapunov)
+        if self.chain is not None and not same_states(self.chain, answer.chain):
+            name = "to" if refers_to_positions(self.chain, self.to, "b") else "start"
+            reason = "has a value for each state of the first chain, and the states or their order change"
+            raise ValueError(f"{name}: {reason}: write a function of a state, states, or a table with their names")
+        return answer
 
 
 def sensitivity_of(passage: Any, parameter: str, of: str, side: Side | None) -> Sensitivity:

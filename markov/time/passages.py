@@ -123,6 +123,6 @@ def _passage_of_finite(chain: MarkovChain, target: NDArray[np.bool_], initial: V
         start=initial,
         moments=moments,
         status=passage_status(answers["probability_error"], answers["mean"], answers["mean_error"]),
-        question=question,
+        question=question.about(chain),
         **answers,
     )

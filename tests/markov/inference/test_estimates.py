@@ -394,6 +394,21 @@ def test_paths_of_a_simulation_are_whole_paths():
     assert sum(found.jumps.values()) == len(runs.times) - 3
 
 
+def test_paths_of_a_chain_that_finds_its_states_in_another_order():
+    def rules(s: str, q: Any) -> Any:
+        yield ("down", q.failure) if s == "up" else ("up", q.repair)
+
+    rates = {"failure": 0.1, "repair": 1.0}
+    simulated, other = (explore(rules, start=start, params=rates) for start in ("up", "down"))
+    runs = paths(simulated, duration=500.0, start="up", seed=1)
+    expected, found = (Statistics.of(model.chain, runs) for model in (simulated, other))
+    assert found.stays.tolist() == expected.stays[::-1].tolist()
+    assert found.jumps == {(1 - x, 1 - y): count for (x, y), count in expected.jumps.items()}
+    renamed = explore(lambda s: [(3 - s, 1.0)], start=1)
+    with pytest.raises(ValueError, match="data: 'up' is no state of the chain"):
+        Statistics.of(renamed.chain, runs)
+
+
 def test_times_have_units():
     seen = ObservedPath([0.0, ms(3)], [True, False], end="5 ms")
     assert seen.times.tolist() == [0.0, 0.003]
@@ -407,7 +422,7 @@ def test_what_cannot_be_is_refused():
         ObservedPath([0.0, 0.0], [True, False], end=1.0)
     with pytest.raises(ValueError, match="end = 1"):
         ObservedPath([0.0, 2.0], [True, False], end=1.0)
-    with pytest.raises(ValueError, match=r"states\[1\] = True: must differ"):
+    with pytest.raises(ValueError, match=r"states\[1\] = True: must differ .* leave out records without a jump"):
         ObservedPath([0.0, 1.0], [True, True], end=1.0)
     with pytest.raises(ValueError, match="1 state at 2 times"):
         Panel([0.0, 1.0], [True])

@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hopflow import sweep
@@ -131,6 +132,28 @@ def test_a_pickled_passage_has_derivatives_and_is_not_asked_again() -> None:
     assert copy.sensitivity("arrival_rate") == asked.sensitivity("arrival_rate")
     with pytest.raises(ValueError, match="call `passage`"):
         copy.sensitivity("capacity")
+
+
+@pytest.mark.parametrize("by_position", ["to", "start"])
+def test_sweep_over_another_order_of_states(by_position: str) -> None:
+    def rules(s: str, q: Any) -> Any:
+        if s == "s":
+            yield "a", q.detour
+            yield "b", 1.0
+        elif s == "a":
+            yield "b", 2.0
+        else:
+            yield "a", 5.0
+            yield "s", 1.0
+
+    model = explore(rules, start="s", params={"detour": 1.0})
+    names = {"to": "b", "start": "s"}
+    positions = np.array([state == names[by_position] for state in model.chain.table.plain()])
+    asked = passage(model, **{**names, by_position: positions if by_position == "to" else positions.astype(float)})
+    assert sweep(asked, detour=[1.0, 2.0])["mean"].values.tolist() == [0.75, pytest.approx(2 / 3)]
+    with pytest.raises(ValueError, match=f"{by_position}: has a value for each state .* order change"):
+        sweep(asked, detour=[0.0, 1.0])  # without the detour b is found before a
+    assert sweep(passage(model, **names), detour=[0.0])["mean"].item() == 1.0
 
 
 def test_sweep_of_a_passage() -> None:
