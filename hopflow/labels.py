@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from hopflow.checks import format_value, refuse_masked
 
-__all__ = ["aligned", "label_order", "labels_of", "refuse_labels", "square"]
+__all__ = ["aligned", "label_order", "labels_of", "refuse_labels", "refuse_other_orders", "square"]
 
 UNUSED = "without labels: .to_numpy()"
 
@@ -21,17 +21,22 @@ def labels_of(value: Any, axis: int = 0) -> tuple[Hashable, ...] | None:
     >>> labels_of(pd.Series([1.0, 2.0], index=["a", "b"])), labels_of(pd.Series([1.0, 2.0])), labels_of([1.0])
     (('a', 'b'), None, None)
     """
+    names = _index_of(value, axis)
+    if names is None:
+        return None
+    in_order = names == tuple(range(len(names))) and all(type(name) is int for name in names)
+    return None if in_order else names
+
+
+def _index_of(value: Any, axis: int) -> tuple[Hashable, ...] | None:
+    """Return the index along an axis of an array of pandas or xarray, 0, 1, 2, ... too; None for others."""
     library = type(value).__module__.partition(".")[0]
     index: Any = None
     if library == "pandas" and hasattr(value, "axes"):
         index = value.axes[axis]
     elif library == "xarray" and hasattr(value, "dims") and np.ndim(value):
         index = value.indexes.get(value.dims[axis])
-    if index is None:
-        return None
-    names = tuple(index.tolist())
-    in_order = names == tuple(range(len(names))) and all(type(name) is int for name in names)
-    return None if in_order else names
+    return None if index is None else tuple(index.tolist())
 
 
 def aligned(name: str, value: Any, names: Iterable[Hashable], axis: int = -1) -> Any:
@@ -89,6 +94,32 @@ def refuse_labels(name: str, value: Any) -> None:
     for axis in range(np.ndim(value) if hasattr(value, "__array__") else 0):
         if (labels := labels_of(value, axis)) is not None:
             raise ValueError(f"{name} has labels {_listed(labels)}: must be in order 0, 1, ..., or {UNUSED}")
+
+
+def refuse_other_orders(values: Mapping[str, Any]) -> None:
+    """Raise ValueError for two arrays, by name, with the same labels in different orders: their entries are no pairs.
+
+    Other labels are no statement on the order: those of a selection of rows beside 0, 1, 2, ... of a copy.
+
+    >>> import pandas as pd
+    >>> times, states = pd.Series([0.0, 1.0], index=[4, 9]), pd.Series(["up", "down"], index=[9, 4])
+    >>> refuse_other_orders({"times": times, "states": states})
+    Traceback (most recent call last):
+    ...
+    ValueError: states has the labels of times in another order: 9, 4: must be 4, 9, or without labels: .to_numpy()
+    """
+    indexed = [
+        (name, labels, getattr(value, "dims", (None,))[0])  # arrays of xarray along different dimensions are no pairs
+        for name, value in values.items()
+        if (labels := _index_of(value, 0)) is not None
+    ]
+    for k, (name, labels, dimension) in enumerate(indexed):
+        for first, expected, other_dimension in indexed[:k]:
+            if dimension != other_dimension or labels == expected or len(labels) != len(expected):
+                continue
+            if set(labels) == set(expected):
+                order = f"{_listed(labels)}: must be {_listed(expected)}, or {UNUSED}"
+                raise ValueError(f"{name} has the labels of {first} in another order: {order}")
 
 
 def label_order(name: str, labels: Sequence[Hashable], names: Sequence[Hashable]) -> list[int]:

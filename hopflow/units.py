@@ -23,6 +23,7 @@ import numpy as np
 
 from hopflow.checks import check_arguments, format_value, number, one_number, unwrap_scalar
 from hopflow.deprecations import with_new_names
+from hopflow.labels import refuse_other_orders
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -602,7 +603,8 @@ def convert_arguments(
 ) -> Callable[..., Any]:
     """Return a function that converts its arguments and calls another one with them.
 
-    A call that does not match the signature raises a TypeError that lists the parameters.
+    A call that does not match the signature raises a TypeError that lists the parameters. Arrays with the same labels
+    in different orders raise a ValueError.
 
     Parameters
     ----------
@@ -622,6 +624,11 @@ def convert_arguments(
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         positional = len(args)
+        if len(by_position) > 1:
+            declared = (
+                (parameter, args[n] if n < positional else options.get(parameter)) for n, parameter, _ in by_position
+            )
+            refuse_other_orders(dict(declared))
         for n, parameter, convert in by_position:
             if n < positional:
                 converted = convert(args[n], options.get("packet_size"))

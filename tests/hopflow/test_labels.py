@@ -16,6 +16,7 @@ from markov import (
     BirthDeath,
     DiscreteChain,
     MarkovChain,
+    ObservedPath,
     Panel,
     PauseTandem,
     PhaseType,
@@ -168,6 +169,27 @@ def test_labels_of_parameters_without_names_are_refused() -> None:
     blocks = [pd.DataFrame([[1.0]], index=["a"], columns=["a"]), [[-3.0]], [[2.0]]]
     with pytest.raises(ValueError, match="has labels 'a'"):
         QuasiBirthDeath(*blocks)
+
+
+def test_labels_in_different_orders_are_no_pairs() -> None:
+    seen = pd.DataFrame({"time": [0.0, 2.0, 1.0], "state": ["a", "c", "b"]})
+    times = seen["time"].sort_values()
+    for build in (lambda: Panel(times, seen["state"]), lambda: ObservedPath(times, seen["state"], end=3.0)):
+        with pytest.raises(
+            ValueError, match="states has the labels of times in another order: 0, 1, 2: must be 0, 2, 1"
+        ):
+            build()
+    rows = seen.sort_values("time")
+    assert Panel(rows["time"], rows["state"]).states == ["a", "b", "c"]
+    assert Panel([0.0, 1.0, 2.0], rows["state"]).states == ["a", "b", "c"]
+    assert Panel(seen["time"][[0, 2]], seen["state"][:2]).states == ["a", "c"]  # other rows, as of a copy
+    weights, rates = pd.Series({"slow": 0.3, "fast": 0.7}), pd.Series({"fast": 2.0, "slow": 1.0})
+    with pytest.raises(ValueError, match="rates has the labels of probabilities in another order"):
+        PhaseType.hyperexponential(weights, rates)
+    assert PhaseType.hyperexponential(weights, rates[weights.index]).mean == pytest.approx(0.65)
+    generator = pd.DataFrame(Q, index=["a", "b"], columns=["a", "b"])
+    start = pd.Series({"b": 1.0, "a": 0.0})  # aligned with the states
+    assert transient(generator, pd.Series([0.0, 1.0], index=["a", "b"]), start=start).probability("b")[0] == 1.0
 
 
 # Masked entries.
