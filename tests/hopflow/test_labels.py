@@ -183,6 +183,9 @@ def test_labels_in_different_orders_are_no_pairs() -> None:
     assert Panel(rows["time"], rows["state"]).states == ["a", "b", "c"]
     assert Panel([0.0, 1.0, 2.0], rows["state"]).states == ["a", "b", "c"]
     assert Panel(seen["time"][[0, 2]], seen["state"][:2]).states == ["a", "c"]  # other rows, as of a copy
+    by_time = xr.DataArray([0.0, 1.0], coords={"time": ["b", "a"]}, dims="time")
+    by_state = xr.DataArray(["up", "down"], coords={"state": ["a", "b"]}, dims="state")
+    assert Panel(by_time, by_state).states == ["up", "down"]  # of other dimensions, which are no pairs
     weights, rates = pd.Series({"slow": 0.3, "fast": 0.7}), pd.Series({"fast": 2.0, "slow": 1.0})
     with pytest.raises(ValueError, match="rates has the labels of probabilities in another order"):
         PhaseType.hyperexponential(weights, rates)
