@@ -69,6 +69,7 @@ __all__ = [
     "check_states",
     "from_networkx",
     "is_fabric_host",
+    "warn_of_metrics",
 ]
 
 EDGE_ATTRIBUTES = KIND_FIELDS
@@ -1043,7 +1044,6 @@ def check_attributes(graph: nx.Graph[Any], edge_attributes: Collection[str], hin
       ...
     ValueError: LinkCap of edge a->b: is not read; write rate, or leave it out; ...
     """
-    metrics: dict[Any, list[Any]] = {}
     nodes = ((f"node {format_value(node)}", data, NODE_NAMES) for node, data in graph.nodes(data=True))
     edges = ((f"edge {a}->{b}", data, edge_attributes) for a, b, data in graph.edges(data=True))
     for subject, data, read in itertools.chain(nodes, edges):
@@ -1053,17 +1053,9 @@ def check_attributes(graph: nx.Graph[Any], edge_attributes: Collection[str], hin
             if _fold_name(name) == "lat" and any(_fold_name(other) in COORDINATES for other in data):
                 continue
             if read is edge_attributes and _words(name) & ROUTING_METRICS:
-                metrics.setdefault(name, [])
                 continue
             raise ValueError(f"{name} of {subject}: is not read; {hint}, {UNREAD}")
-    for name in metrics:
-        values = [data.get(name) for *_, data in graph.edges(data=True)]
-        if any(value != values[0] for value in values):
-            message = (
-                f"{name} of edges is not read: shortest paths are those of the fewest links; routes= of flows takes "
-                "paths or tables of next hops"
-            )
-            warn_caller(UserWarning(message), "dfcmodel")
+    warn_of_metrics(graph, edge_attributes, "routes= of flows takes paths or tables of next hops")
     for name, value in graph.graph.items():
         defaults = value if name in DEFAULTS and isinstance(value, Mapping) else {}
         for default in defaults:
@@ -1077,6 +1069,18 @@ def check_attributes(graph: nx.Graph[Any], edge_attributes: Collection[str], hin
             )
         if name in (*EDGE_ATTRIBUTES, *edge_attributes):
             raise ValueError(f"{name} of the graph: is not read; give it to each edge, or to the call")
+
+
+def warn_of_metrics(graph: nx.Graph[Any], edge_attributes: Collection[str], hint: str) -> None:
+    """Warn of routing metrics in which edges differ, by which no path is chosen; ``hint`` says how to give paths."""
+    names = dict.fromkeys(name for *_, data in graph.edges(data=True) for name in data)
+    for name in names:
+        if name in edge_attributes or _is_label(name) or not _words(name) & ROUTING_METRICS:
+            continue
+        values = [data.get(name) for *_, data in graph.edges(data=True)]
+        if any(value != values[0] for value in values):
+            message = f"{name} of edges is not read: shortest paths are those of the fewest links; {hint}"
+            warn_caller(UserWarning(message), "dfcmodel")
 
 
 def _words(name: object) -> set[str]:

@@ -46,6 +46,8 @@ class Dependencies:
         Function that returns a route for a dependency (i, j); see `route_through`.
     unconnected
         Number of ordered pairs of ends without a path; 0 for given routes.
+    ends
+        Number of sources and targets of shortest paths; 0 for given routes.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Dependencies:
     waits: sp.csr_matrix
     witnesses: Any
     unconnected: int = 0
+    ends: int = 0
 
     @property
     def is_free(self) -> bool:
@@ -136,7 +139,8 @@ def dependencies_of_shortest_paths(graph: nx.DiGraph[Any], ends: Sequence[Any] |
         raise ValueError(f"graph: must have a path between two of its {len(paths.endpoints)} ends")
     channels = [(nodes[a], nodes[b], 0) for a, b in zip(paths.tail[links], paths.head[links], strict=True)]
     waits = paths.waits if len(links) == len(paths.tail) else paths.waits[links][:, links]
-    return Dependencies(channels, waits, functools.partial(_route, nodes, paths, links), paths.unconnected)
+    witnesses = functools.partial(_route, nodes, paths, links)
+    return Dependencies(channels, waits, witnesses, paths.unconnected, len(paths.endpoints))
 
 
 def _route(nodes: list[Any], paths: ShortestPaths, links: Ints, i: int, j: int) -> Route:

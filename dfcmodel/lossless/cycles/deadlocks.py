@@ -16,13 +16,16 @@ from dfcmodel.lossless.cycles.buffer_dependencies import (
     dependencies_of_routes,
     dependencies_of_shortest_paths,
 )
+from dfcmodel.lossless.topologies.fabrics import host_counts
 from dfcmodel.lossless.topologies.routes import Route, check_digraph, parse_routes
+from dfcmodel.lossless.topologies.shortest_paths import MIN_ENDPOINTS
 from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
-from dfcmodel.network.networks import Scenario
+from dfcmodel.network.networks import Scenario, warn_of_metrics
 from dfcmodel.network.queueing.disciplines import Pause
-from hopflow.checks import count_of
+from hopflow.callers import warn_caller
+from hopflow.checks import count_of, format_value
 from hopflow.fork_safety import cached_property
 from hopflow.results import Result
 from hopflow.units import WithUnit, declares, quantities
@@ -66,9 +69,16 @@ def buffer_cycles(
     Raises
     ------
     ValueError
-        For a graph that is not a simple digraph, a link that it does not have, or an unknown end; for ``routes=None``
-        also for fewer than two ends, without a path between any two, and for ``hosts`` by another name, such as
-        ``num_hosts``.
+        For a graph that is not a simple digraph, a link that it does not have, or an unknown end; for a route that ends
+        at a node between its ends, unless its last link is one that it has crossed, as of a routing loop; for
+        ``routes=None`` also for fewer than two ends, without a path between any two, and for ``hosts`` by another name,
+        such as ``num_hosts``.
+
+    Warns
+    -----
+    UserWarning
+        For ``routes=None``, of edges that differ in a ``weight``, ``cost`` or ``metric``, by which no path is chosen,
+        and of cycles that exist only if switches send, where neither ``ends`` nor ``hosts`` says which nodes do.
 
     Notes
     -----
@@ -106,11 +116,48 @@ def deadlock(
     """
     check_digraph(graph)
     if routes is None:
-        return Deadlock(graph, dependencies_of_shortest_paths(graph, ends), "all shortest paths")
+        warn_of_metrics(graph, (), "give the paths that the metric chooses as routes")
+        dependencies = dependencies_of_shortest_paths(graph, ends)
+        if ends is None and not host_counts(graph):
+            _warn_of_ends(graph, dependencies)
+        return Deadlock(graph, dependencies, f"all shortest paths between {count_of(dependencies.ends, 'node')}")
     if ends is not None:
         raise ValueError("ends: only for routes=None, the routes given have ends of their own")
     parsed = parse_routes(routes)
+    if "routing" not in graph.graph:  # routes of a file are divided at links that do not pause
+        _check_loops(parsed)
     return Deadlock(graph, dependencies_of_routes(graph, parsed), count_of(len(parsed), "route"))
+
+
+def _check_loops(routes: Sequence[Route]) -> None:
+    """Raise ValueError for a route that ends at a node between its ends, by a link that it crosses once.
+
+    A route back to its first node is allowed: hosts of one switch may send over others, where the graph has no hosts.
+    """
+    for n, route in enumerate(routes):
+        *before, last = itertools.pairwise(route.nodes)
+        if last[1] in route.nodes[1:-1] and last not in before:
+            loop = list(route.nodes[list(route.nodes).index(last[1]) : -1])
+            hint = f"of a routing loop write two rounds, {format_value([*loop, *loop, last[1]])} at its end"
+            raise ValueError(f"routes[{n}]: ends at {last[1]!r}, which it has visited; {hint}")
+
+
+def _warn_of_ends(graph: nx.DiGraph[Any], dependencies: Dependencies) -> None:
+    """Warn of a cycle that exists only because switches are taken to send: nodes with one neighbour alone have none.
+
+    Hosts that are nodes of the graph have one neighbour. Between two spines of a fabric, which never send, shortest
+    paths lead down and up.
+    """
+    leaves = [node for node in graph if len({*graph.successors(node), *graph.predecessors(node)}) == 1]
+    if len(leaves) < MIN_ENDPOINTS or len(leaves) == len(graph) or dependencies.is_free:
+        return
+    if dependencies_of_shortest_paths(graph, leaves).is_free:
+        message = (
+            f"deadlock is possible between all {len(graph)} nodes, and impossible between the {len(leaves)} with one "
+            f"neighbour, such as {format_value(leaves[0])}: if these are the hosts, and switches do not send, give "
+            "them as ends (in a file as hosts)"
+        )
+        warn_caller(UserWarning(message), "dfcmodel")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

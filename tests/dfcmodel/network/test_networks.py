@@ -37,7 +37,7 @@ from dfcmodel import (
     takano2006,
     tree,
 )
-from dfcmodel.lossless import leaf_spine
+from dfcmodel.lossless import deadlock, leaf_spine
 from dfcmodel.network.links import Links
 from hopflow import gbps
 from responsefn import CUBIC, DCQCN, HPCC, TIMELY, FixedRate, NewReno, NS2Vegas, RateRule, Reno
@@ -159,7 +159,7 @@ def test_labels_positions_and_drawings_are_no_properties(edge: dict, node: dict,
 
 
 @pytest.mark.parametrize("name", ["weight", "cost", "metric", "igp_metric"])
-@pytest.mark.parametrize("build", [lambda graph: from_networkx(graph, **LINK), Fabric])
+@pytest.mark.parametrize("build", [lambda graph: from_networkx(graph, **LINK), Fabric, deadlock])
 def test_a_warning_names_metrics_of_edges_by_which_no_path_is_chosen(name: str, build: Any) -> None:
     """Only where they differ: paths of the fewest links are then not those of the smallest sum."""
     graph = leaf_spine(2, 2)

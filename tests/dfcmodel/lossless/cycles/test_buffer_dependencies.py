@@ -47,6 +47,31 @@ def test_numbers_of_numpy_are_classes() -> None:
     assert Route(("a", "b", "c"), np.int64(3)).channels() == Route(("a", "b", "c"), 3).channels()
 
 
+def test_cycles_that_exist_only_between_switches_are_named() -> None:
+    """Spines never send: of a fabric with hosts as nodes the verdict was of paths between all nodes, without a word."""
+    cables = [(f"leaf{n}", f"spine{m}") for n in range(2) for m in range(2)] + [("h0", "leaf0"), ("h1", "leaf1")]
+    fabric = nx.Graph(cables).to_directed()
+    with pytest.warns(UserWarning, match="all 6 nodes, and impossible between the 2 with one neighbour, such as 'h0'"):
+        found = deadlock(fabric)
+    assert "between 6 nodes" in found.summary()["routing"]
+    assert deadlock(fabric, ends=["h0", "h1"]).is_free
+    deadlock(nx.path_graph(4).to_directed())  # free in any case
+    deadlock(nx.cycle_graph(5).to_directed())
+    hosts = [(f"h{n}", n) for n in range(5)]
+    deadlock(nx.Graph([*nx.cycle_graph(5).edges, *hosts]).to_directed())  # possible between the hosts, too
+
+
+def test_a_route_that_ends_within_itself_is_no_routing_loop() -> None:
+    """One round of a loop was free of deadlock, without a word; its packets go on."""
+    graph = nx.DiGraph(["ha", "ab", "bc", "ca"])
+    with pytest.raises(
+        ValueError, match=r"ends at 'a', which it has visited; of a routing loop write two rounds, \['a'"
+    ):
+        deadlock(graph, [["h", "a", "b", "c", "a"]])
+    assert not deadlock(graph, [["h", "a", "b", "c", "a", "b", "c", "a"]]).is_free
+    assert not deadlock(graph, [["h", "a", "b", "c", "a", "b"]]).is_free
+
+
 def test_traffic_that_bounces_off_a_standby_switch_needs_a_class_of_its_own() -> None:
     """Dual ToR (SONiC, doc/qos/tunnel_dscp_remapping.md): a standby ToR sends packets back up, in queue 3 or in 2."""
     cables = ["src t1", "t1 torA", "t1 torB", "torA s1", "torB s2"]
