@@ -25,7 +25,7 @@ from dfcmodel.network.drop_causes import AT_RANDOM, TRIMMED
 from dfcmodel.network.elements.delays import DelayTrace
 from dfcmodel.network.elements.losses import Policer
 from dfcmodel.network.elements.rates import RateTrace
-from dfcmodel.network.endpoints.arrivals import ArrivalProcess
+from dfcmodel.network.endpoints.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.receivers import ReceiverAgent
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import DEFAULT_MAX_WINDOW, has_window
@@ -54,6 +54,7 @@ from dfcmodel.results.pauses import PAUSES_NOTHING, REQUEST, requesters_of
 from dfcmodel.theory.law import law_of
 from dfcmodel.theory.stability import chain_limit
 from hopflow.checks import count_of, first_of
+from hopflow.tcp_constants import MIN_RTO
 from hopflow.units import PacketUnits, readable_text
 from responsefn import DeliveryRule, RateRule, WindowRule
 
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.network.elements.base import PathElement
+    from dfcmodel.network.flows import Flows
     from dfcmodel.network.links import Link
     from dfcmodel.network.networks import Scenario
 
@@ -142,10 +144,15 @@ MAX_BURST_RATIO = 1.02
 MAX_PART_RATIO = 1.05
 """Largest ratio of a window to the packets of it that leave in a round trip that is not reported. The goodput of the
 fluid was larger by this ratio within 2 %, for windows of 1 to 21 packets."""
-RULE_TIMES = ("base_rtt", "target_qdelay", "base_target", "t_low")
-"""Parameters of rules that are a round-trip time, or a target of delays, in s."""
+RULE_TIMES = ("base_rtt", "min_rtt", "target_qdelay", "base_target", "t_low", "segment")
+"""Parameters of rules that are a round-trip time, a target of delays, or packets of one adjustment."""
 MAX_TIME_RATIO = 1000.0
 """Smallest ratio of such a time to the round trip without queues that is reported: that of s to ms."""
+MIN_RATE_IN_BITS = 1e6
+"""Smallest rate, or increase of a rate, in b/s that is not reported where links have 1 Gb/s or more. Network interfaces
+have increases of whole Mb/s."""
+FAST_LINK_BITS = 1e9
+"""Smallest rate of such a link, b/s."""
 MAX_OVERLOAD = 100.0
 """Largest rate of a source without congestion control that is not reported, in rates of its first link."""
 MAX_NAMES = 3
@@ -584,6 +591,21 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
             f"start is in s, and the run ends at {end:g} s: nothing is sent",
         ),
         (
+            "stop",
+            np.isfinite(table.numbers("stop")) & (table.numbers("stop") > end * (1.0 + 1e-9)),
+            f"stop is in s, and the run ends at {end:g} s: they do not stop",
+        ),
+        (
+            "idle",
+            np.isfinite(table.numbers("idle")) & (table.numbers("idle") >= end),
+            f"idle is in s, and the run ends at {end:g} s: each has one transfer",
+        ),
+        (
+            "arrivals",
+            _replays_after(table, end),
+            f"times of Replay are in s, and the run ends at {end:g} s: only packets of the first time arrive, if any",
+        ),
+        (
             "max_window",
             ~bounded & (table.numbers("max_window") != DEFAULT_MAX_WINDOW),
             "max_window bounds window rules, and rate rules with Packets(recovery='selective')",
@@ -619,10 +641,21 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
     unused |= _ineffective_storms(run, end) | _elements_without_effect(scenario, end, in_packets=run.step == 0.0)
     unused |= _managed_classes_without_flows(scenario) | _classes_lossless_in_part(scenario)
     unused |= _thresholds_above_buffers(scenario) | _targets_above_buffers(scenario) | _delays_beyond_run(scenario, end)
+    if is_window.any() and scenario.min_rto >= end and scenario.min_rto != MIN_RTO:
+        unused["min_rto"] = f"min_rto is in s, and the run ends at {end:g} s: no timer of a retransmission expires"
     unused |= run.unused_choices or {}
     if not unused:
         return ()
     return _as_tuple(f"unused options: {' and '.join(unused)}: {'; '.join(unused.values())}")
+
+
+def _replays_after(table: Flows, end: float) -> Flags:
+    """Return the flows whose replayed packets all arrive at one time, or from ``end``, s, on, shape (F,)."""
+
+    def is_late(source: Any) -> bool:
+        return isinstance(source, Replay) and len(source.times) > 1 and source.times[1] >= end
+
+    return np.asarray(table.each("arrivals", is_late) | table.each("source", is_late), np.bool_)
 
 
 def _ineffective_storms(run: Any, end: float) -> dict[str, str]:
@@ -935,17 +968,15 @@ def _rule_mismatches(scenario: Scenario) -> tuple[str, ...]:
             subject = f"{type(rule).__name__} of {_list_names('flow', [scenario.table.name(f)])}"
             if clause := rule.path_mismatch(float(line_rates[f]), float(rtts[f])):
                 mismatches.append(f"{subject}: {clause}")
-            for name in RULE_TIMES:
-                value = getattr(getattr(rule, "params", None), name, None)
-                if value is not None and MAX_TIME_RATIO * rtts[f] <= value < math.inf:
-                    mismatches.append(
-                        f"{subject}: {name} = {readable_text(value, 's')} is {value / rtts[f]:.3g} times the "
-                        f"round trip without queues, {readable_text(float(rtts[f]), 's')}: a number is in s, "
-                        "others are a string such as '12us'"
-                    )
+            clauses = _parameter_mismatches(scenario, rule, float(line_rates[f]), float(rtts[f]))
+            mismatches.extend(f"{subject}: {clause}" for clause in clauses)
     for kind, column in ((CBR, "source"), (OnOff, "source"), (ArrivalProcess, "source"), (ArrivalProcess, "arrivals")):
         for source, flows in _sources_of_kind(scenario, kind, column):
-            f, rate = int(flows[0]), float(source.mean_rate if kind is ArrivalProcess else source.rate)
+            f, rate = int(flows[0]), source.mean_rate if kind is ArrivalProcess else source.rate
+            if clause := _slow_rate(scenario, "rate", rate, float(first[f])):
+                mismatches.append(
+                    f"{type(source).__name__} of {_list_names('flow', [scenario.table.name(f)])}: {clause}"
+                )
             if rate > MAX_OVERLOAD * first[f]:
                 mismatches.append(
                     f"{type(source).__name__} of {_list_names('flow', [scenario.table.name(f)])}: rate = {rate:.4g} "
@@ -953,6 +984,51 @@ def _rule_mismatches(scenario: Scenario) -> tuple[str, ...]:
                     "string such as '50Gbps'"
                 )
     return tuple(mismatches)
+
+
+def _parameter_mismatches(scenario: Scenario, rule: Any, line_rate: float, rtt: float) -> Iterator[str]:
+    """Yield a clause for each parameter of a rule that is too long for a path, or far too small an increase.
+
+    Packets count as the time in which the link sends them. A time or a number of packets of a rate rule that is not
+    over when the run ends has no effect, such as a timer. Values in bits or bytes are no numbers in packets.
+    """
+    params, duration, is_rate_rule = getattr(rule, "params", None), float(scenario.duration), isinstance(rule, RateRule)
+    for name, unit in (getattr(rule, "UNITS", None) or {}).items():
+        value: Any = getattr(params, name, None)
+        if value is None or (unit != "time" and (isinstance(value, PacketUnits) or not is_rate_rule)):
+            continue
+        if unit == "rate" and (clause := _slow_rate(scenario, name, value, line_rate)):
+            yield clause
+        if unit not in ("time", "amount"):
+            continue
+        if unit == "time":
+            time, subject = float(value), f"{name} = {readable_text(value, 's')}"
+            hint = "a number is in s, others are a string such as '12us'"
+        else:
+            time = float(value) / line_rate
+            subject = f"{name} = {value:g} packets, {readable_text(time, 's')} at the rate of the link,"
+            hint = "a number is in packets, bytes are a string such as '16kB'"
+        if not MAX_TIME_RATIO * rtt <= time < math.inf:
+            continue
+        if name in RULE_TIMES:
+            text = readable_text(rtt, "s")
+            yield f"{subject} is {time / rtt:.3g} times the round trip without queues, {text}: {hint}"
+        elif is_rate_rule and time >= duration:
+            yield f"{subject} is not over when the run ends, at {readable_text(duration, 's')}: {hint}"
+
+
+def _slow_rate(scenario: Scenario, name: str, rate: Any, line_rate: float) -> str:
+    """Return a clause on a rate in packets/s that is a tiny part of a fast link, such as a number of Mb/s; empty: none.
+
+    Rates in bits are no numbers in packets/s.
+    """
+    bits = 8.0 * scenario.packet_size
+    if isinstance(rate, PacketUnits) or not 0.0 < rate * bits < MIN_RATE_IN_BITS or line_rate * bits < FAST_LINK_BITS:
+        return ""
+    return (
+        f"{name} = {rate:g} packets/s is {rate * bits / 1e6:.3g} Mb/s, and the link has {line_rate * bits / 1e9:.3g} "
+        "Gb/s: a number is in packets/s, bits are a string such as '40Mbps'"
+    )
 
 
 def _sources_of_kind(

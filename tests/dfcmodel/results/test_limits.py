@@ -690,6 +690,33 @@ def test_without_recorded_recoveries_nothing_is_said_of_rate_rules() -> None:
 
 
 @pytest.mark.parametrize(
+    ("flow", "min_rto", "named"),
+    [
+        ({"stop": 2}, 0.2, "stop of flow f: stop is in s, and the run ends at 0.05 s: they do not stop"),
+        ({"stop": "50 ms"}, 0.2, ""),
+        (
+            {"size": 10, "idle": 10},
+            0.2,
+            "idle of flow f: idle is in s, and the run ends at 0.05 s: each has one transfer",
+        ),
+        ({"size": 10, "idle": "10 ms"}, 0.2, ""),
+        ({"arrivals": dfc.Replay((0, 10, 20), (1, 1, 1))}, 0.2, "arrivals of flow f: times of Replay are in s"),
+        ({"arrivals": dfc.Replay((0, 0.01, 20), (1, 1, 1))}, 0.2, ""),
+        ({}, 10, "min_rto: min_rto is in s, and the run ends at 0.05 s: no timer of a retransmission expires"),
+        ({}, "10 ms", ""),
+    ],
+)
+def test_times_of_flows_beyond_the_run_are_named(flow: dict, min_rto: Any, named: str) -> None:
+    """Times in ms without a unit: a flow that was to stop after 2 ms went on, without a word."""
+    links = [dfc.Link("a", "s", 1e5, 1e-4, 100), dfc.Link("s", "d", 1e5, 1e-4, 100)]
+    flows = [dfc.Flow("f", ("a", "s", "d"), NewReno(), **flow)]
+    run = dfc.simulate(dfc.Scenario("late", links, flows, duration=0.05, min_rto=min_rto), dfc.Packets(seed=1))
+    texts = [limit.removeprefix("unused options: ") for limit in run.limits if limit.startswith("unused options")]
+    assert len(texts) == bool(named)
+    assert named in "".join(texts)
+
+
+@pytest.mark.parametrize(
     ("source", "clause"),
     [
         (HPCC(), ""),
@@ -705,6 +732,27 @@ def test_without_recorded_recoveries_nothing_is_said_of_rate_rules() -> None:
             "base_rtt = 4.2 s is 1.01e[+]06 times the round trip without queues, 4.166 µs: a number is in s",
         ),
         (TIMELY(t_low=0.05, t_high=0.5), "t_low = 50 ms is 1.2e[+]04 times the round trip"),
+        (TIMELY(min_rtt=0.02), "min_rtt = 20 ms is 4.8e[+]03 times the round trip"),
+        (
+            TIMELY(segment=64e3),
+            "segment = 64000 packets, 5.12 ms at the rate of the link, is 1.23e[+]03 times the round",
+        ),
+        (TIMELY(segment="64 kB"), ""),
+        (DCQCN(timer=0.055), "timer = 55 ms is not over when the run ends, at 10 µs: a number is in s, others are a"),
+        (DCQCN(timer="300us"), ""),
+        (
+            DCQCN(counter=10_000_000),
+            "counter = 1e[+]07 packets, 800 ms at the rate of the link, is not over when the run",
+        ),
+        (DCQCN(counter="10 MB"), ""),
+        (
+            DCQCN(additive=40),
+            "additive = 40 packets/s is 0.32 Mb/s, and the link has 100 Gb/s: a number is in packets/s",
+        ),
+        (DCQCN(additive="5Mbps", hyper=0), ""),
+        (TIMELY(delta=10), "delta = 10 packets/s is 0.08 Mb/s, and the link has 100 Gb/s"),
+        (FixedRate(50), "sending_rate = 50 packets/s is 0.4 Mb/s, and the link has 100 Gb/s"),
+        (dfc.CBR(50), "CBR of flow 0: rate = 50 packets/s is 0.4 Mb/s, and the link has 100 Gb/s"),
         (TIMELY(delta=10e7), "delta = 1e[+]08 packets/s is not below the rate of the link, 1.25e[+]07 packets/s"),
         (PatchedTIMELY(t_low="2us", t_high="3us"), "t_high = 3 µs is not above the round-trip time without queues"),
         (FixedRate(), ""),
