@@ -27,6 +27,8 @@ __all__ = ["MAX_ROOM", "MAX_STATES", "cycle_passage"]
 EMPTY = 1
 MAX_ROOM = 12
 """Maximum number of packets per buffer."""
+MAX_LOAD = 10.0
+"""Maximum load of a link; a larger number is likely a percentage."""
 MAX_STATES = 300_000
 """Maximum number of states of a chain."""
 
@@ -65,7 +67,7 @@ def cycle_passage(buffers: int, load: float, room: int) -> Passage:
     buffers
         Number of buffers of the cycle.
     load
-        Load of each link, relative to its rate, above 0.
+        Load of each link, relative to its rate, above 0, at most 10.
     room
         Packets of each buffer, 1 to 12.
 
@@ -77,7 +79,9 @@ def cycle_passage(buffers: int, load: float, room: int) -> Passage:
     from markov import explore, passage
 
     watch = Stopwatch()
-    load = one_number("load", load, above=0.0, hint="over the rate of the links")
+    load = one_number(
+        "load", load, above=0.0, at_most=MAX_LOAD, hint="over the rate of the links: 30 % is 0.3 or '30%'"
+    )
     room = integer("room", room, 1, MAX_ROOM, why="packets per buffer")
     combinations = (2 ** (room + 1) - 1) ** buffers
     if combinations > MAX_STATES:

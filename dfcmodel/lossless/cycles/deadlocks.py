@@ -274,7 +274,7 @@ class Deadlock(Result):
         Parameters
         ----------
         load
-            Load of each link of the cycle, relative to its rate, above 0.
+            Load of each link of the cycle, relative to its rate, above 0, at most 10.
         cycle
             A cycle of `cycles`; None: the first.
         room

@@ -109,6 +109,11 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
         pausing[source, target] = _pausing(name, link_defaults | fields)
     if not graph:
         raise ValueError("links, cables: must be given, at least one of them")
+    by_text: dict[str, Any] = {}
+    for node in graph:
+        if (other := by_text.setdefault(str(node).strip(), node)) != node:
+            allowed = "must be written alike if they are one node, and otherwise have different names"
+            raise ValueError(f"nodes {format_value(other)} and {format_value(node)}: {allowed}")
     for n, host in enumerate(_nodes("hosts", _list("hosts", data))):
         if host not in graph:
             raise ValueError(f"hosts[{n}] = {format_value(host)}: no link leads to it")

@@ -290,6 +290,8 @@ def test_a_scenario_is_a_topology() -> None:
         ('cables = [["a", "b"]]\nroutes = [["a", "b"]]', "key = 'routes': must be one of 'cables'"),
         ('cable = [["a", "b"]]', "did you mean 'cables'"),
         ('cables = [["a"]]', r"cables\[0\] = \['a'\]: must be two nodes"),
+        ('cables = [[1, 2], [2, 3], [3, 4], [4, "1"]]', "nodes 1 and '1': must be written alike if they are one node"),
+        ('cables = [["a", "b"], ["b ", "c"]]', "nodes 'b' and 'b ': must be written alike"),
         ("cables = 3", "cables = 3: must be a list"),
         (
             'cables = [["a", "b"], ["a", "b"]]',
