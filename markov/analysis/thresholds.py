@@ -28,7 +28,7 @@ from hopflow.units import (
     in_units,
     quantity,
 )
-from markov.models.pause import PauseTandem
+from markov.models.pause import PauseTandem, check_rtt
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -97,6 +97,8 @@ class PausedPort:
     def __post_init__(self) -> None:
         """Check the parameters, and convert buffers to whole packets."""
         one_number("bottleneck_rate", self.bottleneck_rate, at_most=float(self.link_rate), hint="the link_rate")
+        if self.rtt is not None:
+            check_rtt(float(self.rtt), float(self.bottleneck_rate))
         buffers: Any = self.buffers
         if isinstance(buffers, (str, Mapping)) or dimensions(buffers) != (2,):
             raise ValueError(f"buffers = {format_value(buffers)}: must be two numbers of packets")

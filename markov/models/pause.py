@@ -20,7 +20,7 @@ from markov.models.rules import ChainModel, add_at
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PauseChain", "PauseTandem"]
+__all__ = ["PauseChain", "PauseTandem", "check_rtt"]
 
 UP, DOWN = 1, 2  # a link at its full rate, a paused one
 RATES_PER_BLOCK = 8  # the length of tuples of rates is a multiple
@@ -35,13 +35,24 @@ BOTTLENECK_RATE: float = param(15.0, "rate", above=0.0)
 ARRIVAL_RATES: tuple[float, ...] = param((25.0, 1.0), "rate", at_least=0.0)
 RTT: float = param(1.0, "time", above=0.0)
 MAX_BUFFER = 10**9
+MAX_RTT, SLOW_RATE = 5.0, 1e3
+"""Longest round-trip time in s with a bottleneck above this rate in packets/s: longer ones are likely ms or us without
+a unit. Chains in units of their own, with rates of about one, have them."""
+
+
+def check_rtt(rtt: float, bottleneck_rate: float) -> None:
+    """Raise ValueError for a round-trip time, s, that is likely a number of ms or us at this rate in packets/s."""
+    if rtt >= MAX_RTT and bottleneck_rate > SLOW_RATE:
+        allowed = f"must be below {MAX_RTT:g} with a bottleneck above {SLOW_RATE:g} packets/s"
+        raise ValueError(f"rtt = {rtt:g}: {allowed}; in s: 40 ms are 0.04, or '40ms'")
 
 
 def check_control(p: Any, largest: int, why: str) -> None:
-    """Raise ValueError for thresholds ``p`` of a pause chain above ``largest`` packets, or arrival rates all zero.
+    """Raise ValueError for thresholds of a pause chain that do not fit, arrival rates all zero, and an rtt in ms or us.
 
-    ``why`` names the buffer that limits the thresholds.
+    ``p`` are its parameters. Thresholds are at most ``largest`` packets; ``why`` names the buffer that limits them.
     """
+    check_rtt(float(p.rtt), float(p.bottleneck_rate))
     high = integer("high_threshold", p.high_threshold, 1, largest, why=why)
     if p.low_threshold is not None:
         integer("low_threshold", p.low_threshold, 1, high, why="at most the high threshold")
@@ -103,7 +114,8 @@ class PauseTandem(ChainModel):
     arrival_rates
         lambda_1 .. lambda_N, packets/s; each finite and >= 0, at least one of them > 0.
     rtt
-        Round-trip time in s, the mean time to the next higher TCP rate.
+        Round-trip time in s, the mean time to the next higher TCP rate; below 5 with a bottleneck above 1000
+        packets/s.
     recovery
         ``"always"`` (the text): rule 13 in both states of queue 2; ``"up"`` (as printed): only while
         queue 1 is not paused.
@@ -304,7 +316,8 @@ class PauseChain(ChainModel):
     arrival_rates
         lambda_1 .. lambda_N, packets/s.
     rtt
-        Round-trip time in s, the mean time to the next higher TCP rate.
+        Round-trip time in s, the mean time to the next higher TCP rate; below 5 with a bottleneck above 1000
+        packets/s.
 
     Notes
     -----
