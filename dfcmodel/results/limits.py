@@ -54,7 +54,6 @@ from dfcmodel.results.pauses import PAUSES_NOTHING, REQUEST, requesters_of
 from dfcmodel.theory.law import law_of
 from dfcmodel.theory.stability import chain_limit
 from hopflow.checks import count_of, first_of
-from hopflow.tcp_constants import MIN_RTO
 from hopflow.units import PacketUnits, readable_text
 from responsefn import DeliveryRule, RateRule, WindowRule
 
@@ -153,6 +152,8 @@ MIN_RATE_IN_BITS = 1e6
 have increases of whole Mb/s."""
 FAST_LINK_BITS = 1e9
 """Smallest rate of such a link, b/s."""
+LARGEST_MIN_RTO = 1.0
+"""Largest minimum of a retransmission timeout in s that is in use (RFC 6298, 2.4), also in runs that end before."""
 MAX_OVERLOAD = 100.0
 """Largest rate of a source without congestion control that is not reported, in rates of its first link."""
 MAX_NAMES = 3
@@ -641,7 +642,7 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
     unused |= _ineffective_storms(run, end) | _elements_without_effect(scenario, end, in_packets=run.step == 0.0)
     unused |= _managed_classes_without_flows(scenario) | _classes_lossless_in_part(scenario)
     unused |= _thresholds_above_buffers(scenario) | _targets_above_buffers(scenario) | _delays_beyond_run(scenario, end)
-    if is_window.any() and scenario.min_rto >= end and scenario.min_rto != MIN_RTO:
+    if is_window.any() and scenario.min_rto >= end and scenario.min_rto > LARGEST_MIN_RTO:
         unused["min_rto"] = f"min_rto is in s, and the run ends at {end:g} s: no timer of a retransmission expires"
     unused |= run.unused_choices or {}
     if not unused:
