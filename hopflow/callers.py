@@ -48,5 +48,12 @@ def warn_caller(warning: Warning, *packages: str) -> None:
         Names such as ``markov``.
     """
     folders = package_folders("hopflow", *packages)
-    _, distance = calling_frame(lambda frame: frame.f_code.co_filename.startswith(folders))
+
+    def is_inside(frame: FrameType) -> bool:
+        code = frame.f_code.co_filename
+        # methods that dataclasses generates have no file of their own
+        file = frame.f_globals.get("__file__", "") if code == "<string>" else code
+        return file.startswith(folders)
+
+    _, distance = calling_frame(is_inside)
     warnings.warn(warning, stacklevel=distance)

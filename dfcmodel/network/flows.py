@@ -73,6 +73,7 @@ __all__ = [
     "of_kind",
     "random_starts",
     "recovery_of",
+    "renumber_references",
     "rules_of",
     "window_rules",
 ]
@@ -501,6 +502,8 @@ def as_references(value: Any) -> Any:
 
 def check_after(label: str, value: Any) -> tuple[Any, ...]:
     """Return references to other flows, names or indices, as a tuple; ValueError names ``label``."""
+    if isinstance(value, TableReferences):
+        return value
     value = as_references(value)
     if not isinstance(value, Iterable) or isinstance(value, (bytes, bytearray)):
         raise ValueError(f"{label} = {format_value(value)}: must be names of flows, or their places")  # noqa: TRY004
@@ -684,6 +687,31 @@ class ChosenPath(tuple[Hashable, ...]):  # a tuple of any length has no slots
         return tuple, (tuple(self),)
 
 
+class TableReferences(tuple[str | int, ...]):  # a tuple of any length has no slots
+    """References of a flow of a table to other flows (`Flow`: ``after``), for lists of flows of several tables.
+
+    Attributes
+    ----------
+    table
+        The table of the flow, in which references that are numbers are indices.
+    index
+        Index of the flow in the table.
+    """
+
+    table: Flows
+    index: int
+
+    @classmethod
+    def of(cls, references: Iterable[str | int], table: Flows, index: int) -> TableReferences:
+        """Return the references of flow ``index`` of a table."""
+        result = cls(references)
+        result.table, result.index = table, index
+        return result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (tuple(self),)
+
+
 class Flows(Sequence[Flow]):
     """A table of flows as columns; as a sequence it builds each `Flow` when it is read.
 
@@ -691,7 +719,7 @@ class Flows(Sequence[Flow]):
     ``flows``. The sum of two tables has the flows of the first, then the flows of the second, whose indices in
     ``after`` are shifted. If both tables chose paths by ``"ecmp"``, ``"even"`` or the same tables of next hops over the
     same links, the sum chooses all paths again as one table, so that jobs do not share the choices of their switches. A
-    `Scenario` of a list of their flows does the same.
+    `Scenario` of a list of their flows does the same, and refuses a list without a flow for which others wait.
 
     Parameters
     ----------
@@ -744,7 +772,7 @@ class Flows(Sequence[Flow]):
         """Return flows as a table; a table is returned unchanged."""
         if isinstance(flows, Flows):
             return flows
-        flows = list(flows)
+        flows = renumber_references(tuple(flows))
         index_of: dict[Hashable, int] = {}
         paths = list(map(operator.attrgetter("path"), flows))
         indices = [index_of.setdefault(node, len(index_of)) for path in paths for node in path]
@@ -846,6 +874,8 @@ class Flows(Sequence[Flow]):
             path = ChosenPath.of(path, self.choices, int(self.choices.number[f]))
         values = {"name": self.name(f), "path": path}
         values |= {name: column[f] for name, column in self.columns.items()}
+        if self._has_references:
+            values["after"] = TableReferences.of(values["after"], self, f)
         for name, value in values.items():
             object.__setattr__(flow, name, value)
         return flow
@@ -921,6 +951,12 @@ class Flows(Sequence[Flow]):
         )
 
     @cached_property
+    def _has_references(self) -> bool:
+        """Whether any flow waits for another one by its index."""
+        values = self.columns["after"].values
+        return isinstance(values, Routes) or any(not isinstance(n, str) for after in values for n in after)
+
+    @cached_property
     def waits(self) -> NDArray[np.bool_]:
         """Whether each flow waits for other flows before it starts, shape (F,)."""
         column = self.columns["after"]
@@ -979,6 +1015,56 @@ class Flows(Sequence[Flow]):
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
         return first[order], rank[group]
+
+
+def renumber_references(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
+    """Return flows in which those of tables refer to the flows of their tables by indices in ``flows``.
+
+    Copies of a flow refer to as many copies of others: the second one to the second one of each. A flow in place of
+    another between the same nodes, with references of its own, stands for it.
+
+    Raises
+    ------
+    ValueError
+        For a flow that waits for a flow of its table which is not among ``flows``.
+    """
+    rows = [flow.after if isinstance(flow.after, TableReferences) else None for flow in flows]
+    first = next((row for row in rows if row is not None), None)
+    if first is None or all(row is None or (row.table is first.table and row.index == f) for f, row in enumerate(rows)):
+        return flows
+    indices: dict[tuple[int, int], list[int]] = {}
+    renumbered = list(flows)
+    for f, row in enumerate(rows):
+        if row is not None:
+            indices.setdefault((id(row.table), row.index), []).append(f)
+    for copies in indices.values():
+        for number, f in enumerate(copies):
+            row: Any = rows[f]
+            renumbered[f] = copy.copy(flows[f])
+            after = (n if isinstance(n, str) else _index_in_list(flows, f, n, indices, number) for n in row)
+            object.__setattr__(renumbered[f], "after", tuple(after))
+    return tuple(renumbered)
+
+
+def _index_in_list(
+    flows: tuple[Flow, ...], f: int, n: int, indices: dict[tuple[int, int], list[int]], number: int
+) -> int:
+    """Return the index in ``flows`` of the n-th flow of the table of flow f, of its copy ``number``."""
+    references: Any = flows[f].after
+    table = references.table
+    copies = indices.get((id(table), n), [])
+    if number < len(copies):
+        return copies[number]
+    path = table.path(n)
+    if n < len(flows) and not isinstance(flows[n].after, TableReferences) and _ends(flows[n].path) == _ends(path):
+        return n
+    msg = f"waits for flow {table.name(n)!r} of its table, which the flows lack; make the table without it"
+    raise ValueError(f"after of flow {flows[f].name!r} = {format_value(references)}: {msg}")
+
+
+def _ends(path: tuple[Hashable, ...]) -> tuple[Hashable, Hashable]:
+    """Return the first and the last node of a path."""
+    return path[0], path[-1]
 
 
 def choose_together(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:

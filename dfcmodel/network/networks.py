@@ -21,7 +21,7 @@ import numpy as np
 
 from dfcmodel.network.drop_causes import CAUSES
 from dfcmodel.network.elements.base import PathElement, check_elements
-from dfcmodel.network.flows import WINDOWS, Flow, Flows, check_window, choose_together
+from dfcmodel.network.flows import WINDOWS, Flow, Flows, check_window, choose_together, renumber_references
 from dfcmodel.network.followers import Followers, followers_of
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import (
@@ -49,7 +49,16 @@ from hopflow.fork_safety import cached_property
 from hopflow.parameters import in_packets_of
 from hopflow.results import Described, table_text
 from hopflow.tcp_constants import MIN_RTO
-from hopflow.units import PacketUnits, WithUnit, declares, in_units, quantities, readable_text, whole_packets
+from hopflow.units import (
+    PACKET_SIZE,
+    PacketUnits,
+    WithUnit,
+    declares,
+    in_units,
+    quantities,
+    readable_text,
+    whole_packets,
+)
 from responsefn import RateRule
 from responsefn.rules.rates.rate_rule import needs_base_rtt, with_base_rtt
 
@@ -736,6 +745,12 @@ class Scenario(Ingresses):
         For no links or flows, paths over unknown links, and disciplines, hosts or classes that do not fit together. For
         values that hold only for packets of another size, such as the sum of a bit rate and a number.
 
+    Warns
+    -----
+    UserWarning
+        Of sizes of flows in packets with the default of ``packet_size``, if the links have packets of another size, as
+        those of a `Fabric`.
+
     Examples
     --------
     >>> from dfcmodel import Flow, Scenario, chain
@@ -762,13 +777,15 @@ class Scenario(Ingresses):
         if not isinstance(self.links, Links):
             object.__setattr__(self, "links", instances("links", self.links, Link))
         if not isinstance(self.flows, Flows):
-            object.__setattr__(self, "flows", choose_together(instances("flows", self.flows, Flow)))
+            flows = renumber_references(instances("flows", self.flows, Flow))
+            object.__setattr__(self, "flows", choose_together(flows))
         run_end(self)
         one_number("min_rto", self.min_rto, above=0.0, at_most=100.0, hint="in s")
         one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
         for name in ("duration", "min_rto", "packet_size"):
             object.__setattr__(self, name, plain_number(getattr(self, name)))
         table = self.link_table
+        self._warn_of_packet_sizes()
         kinds = [_in_packets(f"of link {kind.name}", kind, self.packet_size) for kind in table.kinds]
         if not all(map(is_, kinds, table.kinds)):  # links with bits and bytes
             table = Links(table.nodes, table.source, table.target, kinds, table.kind_of)
@@ -817,6 +834,20 @@ class Scenario(Ingresses):
                 suspect |= self._has_to_be_checked
             if suspect.any():
                 self._check_buffers(suspect)
+
+    def _warn_of_packet_sizes(self) -> None:
+        """Warn of sizes of flows in packets where the links have packets of another size and ``packet_size`` none."""
+        of_links = self.link_table.packet_size
+        if self.packet_size != PACKET_SIZE or of_links in (None, PACKET_SIZE):
+            return
+        sizes = self.table.columns["size"].values
+        if any(not isinstance(size, PacketUnits) and size < math.inf for size in sizes):
+            message = (
+                f"packet_size = {PACKET_SIZE:g} is the default, and the links are made for packets of {of_links:g} "
+                f"bytes: sizes of flows in packets are of {PACKET_SIZE:g} bytes each; write packet_size={of_links:g}, "
+                "or scenario() of the Fabric"
+            )
+            warn_caller(UserWarning(message), "dfcmodel")
 
     @cached_property
     def all_elements(self) -> tuple[PathElement, ...]:

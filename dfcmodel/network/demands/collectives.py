@@ -257,8 +257,8 @@ def flows_from(
     routes
         How paths are chosen among the shortest ones, those of the fewest links, whatever their rates. ``"ecmp"``: at
         each node by a hash of the node, the source and the target of the flow, its number among the flows between these
-        two, and the ``seed`` of the `Fabric`. A warning names flows whose source has links of different rates among
-        them.
+        two, and the ``seed`` of the `Fabric`. Warnings name flows whose source has links of different rates among
+        them, and flows over hosts.
         ``"even"``: at each node flows to the same destination (for hosts with one link: to the same switch) take the
         links of shortest paths in turn, in the order of the flows. Flows to the next destination continue with the next
         link, and each node begins one link later than the previous node. ``"first"``: by the first such link at each
@@ -355,6 +355,7 @@ def build_flows(
         nodes = links.nodes
         choices = Choices(links, routes, number)
         paths = _shortest_paths(choices, endpoints, (source_index, target_index), keys)
+        _warn_of_forwarding_hosts(choices, paths)
         if routes == SPRAY:
             columns["paths"] = _other_shortest_paths(links, nodes, paths)
         else:
@@ -706,6 +707,32 @@ def _other_shortest_paths(links: Sequence[Link], nodes: Sequence[Hashable], path
         )
         warn_caller(UserWarning(message), "dfcmodel")
     return encode(further)
+
+
+def _warn_of_forwarding_hosts(choices: Choices, paths: Routes) -> None:
+    """Warn of shortest paths over hosts: nodes at which flows begin or end, and all of whose links lead to switches.
+
+    Servers of two networks forward no traffic between them. In a network without switches, such as a torus of hosts,
+    and at routers that are linked to each other, all nodes may forward.
+    """
+    links, places = choices.links, paths.places
+    ends = paths.begin, paths.begin + paths.counts - 1
+    is_end, has_end_beside = (np.zeros(len(links.nodes), dtype=np.bool_) for _ in range(2))
+    is_inner = np.ones(len(places), dtype=np.bool_)
+    for at in ends:
+        is_end[places[at]], is_inner[at] = True, False
+    has_end_beside[links.source[is_end[links.target]]] = has_end_beside[links.target[is_end[links.source]]] = True
+    crossed = np.flatnonzero(is_inner & (is_end & ~has_end_beside)[places])
+    if not len(crossed):
+        return
+    flows = np.unique(np.searchsorted(paths.begin, crossed, side="right") - 1)
+    a, b, host = (links.nodes[places[n]] for n in (ends[0][flows[0]], ends[1][flows[0]], crossed[0]))
+    message = (
+        f"routes = {choices.routes!r}: {a!r} to {b!r} goes over {host!r}, at which flows begin or end; {len(flows)} of "
+        f"{count_of(len(paths), 'flow')} go over such nodes: if these are hosts that forward nothing, give paths or "
+        "tables of next hops, or leave these flows out"
+    )
+    warn_caller(UserWarning(message), "dfcmodel")
 
 
 def _warn_of_first_links(

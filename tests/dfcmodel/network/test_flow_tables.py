@@ -54,6 +54,45 @@ def test_items_are_flows_and_flows_make_the_same_table() -> None:
     assert list(pickle.loads(pickle.dumps(flows))) == objects
 
 
+def collective(hosts: list[Any], start: float = 0.0) -> dfc.Flows:
+    """Return a ring of three hosts, of which 12 flows wait for each other."""
+    options = dfc.CollectiveOptions(starts=start)
+    return dfc.all_reduce(hosts, 30, source=FixedRate(), links=links(counts="switch"), options=options)
+
+
+def starts(flows: Any) -> Any:
+    """Return the starts of flows in a run, s."""
+    return simulate(dfc.Scenario("jobs", links(counts="switch"), flows, duration=1e-2), dfc.Packets(seed=1)).started
+
+
+def test_flows_of_tables_in_a_list_wait_for_those_of_their_table() -> None:
+    """In a list of two jobs the second one waited for flows of the first, which had the same indices."""
+    late, early = collective(HOSTS[:3], 1e-3), collective(HOSTS[3:])
+    expected = starts(late + early)
+    assert expected[12:].max() < 1e-3 <= expected[:12].min()
+    np.testing.assert_array_equal(starts([*late, *early]), expected)
+    np.testing.assert_array_equal(starts(tuple(early) + tuple(late)), [*expected[12:], *expected[:12]])
+    np.testing.assert_array_equal(starts(late + tuple(early)), expected)
+    np.testing.assert_array_equal(starts([*late, *early][::-1]), expected[::-1])
+    renamed = [replace(flow, name=f"{n}") for n, flow in enumerate([*late, *early])]
+    np.testing.assert_array_equal(starts(renamed), expected)
+    twice = [replace(flow, name=f"{n}") for n, flow in enumerate([*early, *early])]
+    np.testing.assert_array_equal(starts(twice), starts(early + early))
+
+
+def test_a_flow_in_place_of_one_that_others_wait_for_stands_for_it() -> None:
+    job = collective(HOSTS[:3])
+    edited = [replace(job[0], after=(), start=1e-3, name="later"), *job[1:]]
+    assert dfc.Scenario("edited", links(), edited).flows[4].after == job[4].after == (0,)
+    assert starts(edited)[4] > 1e-3
+
+
+@pytest.mark.parametrize("flows", [slice(3, None), slice(1, 9), slice(0, None, 2)])
+def test_lists_without_a_flow_that_others_wait_for_are_refused(flows: slice) -> None:
+    with pytest.raises(ValueError, match=r"after of flow .* waits for flow .* of its table, which the flows lack"):
+        dfc.Scenario("part", links(), collective(HOSTS[:3])[flows])
+
+
 def test_a_column_of_pandas_and_a_range_have_a_value_per_flow() -> None:
     columns = {"sizes": [1, 2, 3], "starts": [0.0, 1e-6, 2e-6], "priority": [0, 1, 2], "after": [-1, 0, 0]}
 

@@ -341,6 +341,24 @@ def test_a_load_of_numbers_holds_for_its_packets_only() -> None:
         dfc.Scenario("x", links, flows, packet_size=4096)
 
 
+def test_sizes_in_packets_of_a_fabric_are_named_with_the_default_of_a_scenario() -> None:
+    """The array of an all-reduce had 1500 of 4096 bytes per packet in Scenario(...) in place of fabric.scenario(...)."""
+    fabric = dfc.Fabric(leaf_spine(2, 2, hosts=2), packet_size=4096)
+    flows = dfc.all_reduce(fabric.hosts, 8, source=FixedRate(), links=fabric.links)
+    with pytest.warns(
+        UserWarning, match=r"packet_size = 1500 is the default.*packets of 4096 bytes.*write packet_size=4096"
+    ) as seen:
+        dfc.Scenario("default", fabric.links, flows)
+    assert {warning.filename for warning in seen} == {__file__}
+    for size in (4096, 9000):
+        dfc.Scenario("stated", fabric.links, flows, packet_size=size)  # without a warning
+    fabric.scenario("of the fabric", flows, duration=1.0)
+    in_bytes = dfc.all_to_all(fabric.hosts, sizes="8kB", source=FixedRate(), links=fabric.links)
+    assert dfc.Scenario("bytes", fabric.links, in_bytes).flows[0].size == 6
+    links = [dfc.Link("a", "b", "12Mbps", 0.01, 50)]
+    dfc.Scenario("strings", links, [dfc.Flow("f", ("a", "b"), NewReno(), size=8)])
+
+
 def test_columns_tell_sizes_apart() -> None:
     """Two packets of 1500 bytes for 2000 and 3000 bytes, and a number of two packets."""
     ends = [FABRIC.hosts[n] for n in (1, 2, 3)], [FABRIC.hosts[0]] * 3

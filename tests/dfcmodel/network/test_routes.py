@@ -43,6 +43,23 @@ def test_entropy_that_nothing_hashes_is_refused(routes: Any) -> None:
     assert len(flows_from([1, 1], [3, 3], routes=routes, **grouped(flows_from, given, entropy="pair"))) == 2
 
 
+def test_a_warning_names_flows_over_hosts() -> None:
+    """Servers of two networks forward nothing; tori of hosts, and routers that are linked to each other, may."""
+    ends = [*"abc"], [*"bca"]
+    links = [Link(*pair, 1e6, 1e-6, 100.0) for h, n in ("a1", "c1", "c2", "b2") for pair in ((h, n), (n, h))]
+    with pytest.warns(
+        UserWarning, match=r"'a' to 'b' goes over 'c', at which flows begin or end; 1 of 3 flows go over"
+    ):
+        flows = flows_from(*ends, source=FixedRate(), links=links)
+    assert flows[0].path == ("a", "1", "c", "2", "b")
+    paths = [flow.path for flow in flows]
+    assert flows_from(*ends, source=FixedRate(), links=links, routes=paths)[0].path == paths[0]  # without a warning
+    routers = chain(5, rate=1e6, delay=1e-6, buffer=100.0)
+    flows_from([1, 2, 3], [5, 4, 4], source=FixedRate(), links=routers)
+    hosts = from_networkx(torus([3, 3]), rate=1e6, delay=1e-6, buffer=100.0)
+    all_to_all([*torus([3, 3])], sizes=1, source=FixedRate(), links=hosts)
+
+
 def test_a_warning_names_sprayed_flows_whose_ends_have_several_links() -> None:
     """Packets of a flow leave over one link of its source, so that hosts with a link to each of four switches spray nothing."""
     planes = [Link(*pair, 1e6, 1e-6, 100.0) for n in range(4) for h in "ab" for pair in ((h, n), (n, h))]
