@@ -39,7 +39,7 @@ from hopflow.checks import (
 )
 from hopflow.fork_safety import cached_property
 from hopflow.results import Described
-from hopflow.units import PacketUnits, WithUnit, quantities, whole_packets
+from hopflow.units import PacketUnits, WithUnit, in_units, quantities, whole_packets
 from responsefn import RateRule, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
 
@@ -483,12 +483,12 @@ def _check_stack(flow: Flow, of: str) -> None:
 
 
 def check_delays(label: str, value: Any) -> tuple[float, ...]:
-    """Return delays after other flows, s, as a tuple; ValueError for other values, named by ``label``."""
-    if not isinstance(value, Iterable):
+    """Return delays after other flows, s or with units, as a tuple; ValueError for other values, named by ``label``."""
+    if not isinstance(value, Iterable) or isinstance(value, str):
         raise ValueError(f"{label} = {format_value(value)}: must be times in s, one for each of after")  # noqa: TRY004
     head, _, tail = label.partition(" ")
-    labels = (f"{head}[{n}] {tail}".rstrip() for n in itertools.count())
-    return tuple(one_number(next(labels), delay, at_least=0.0, hint="in s") for delay in value)
+    named = ((f"{head}[{n}] {tail}".rstrip(), delay) for n, delay in enumerate(value))
+    return tuple(one_number(name, in_units(name, delay, "time"), at_least=0.0, hint="in s") for name, delay in named)
 
 
 def as_references(value: Any) -> Any:

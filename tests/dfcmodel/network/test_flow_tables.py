@@ -123,6 +123,16 @@ def test_flows_of_a_table_wait_for_those_that_a_flow_would(after: object, indice
     assert runs[0].finished.tolist() == runs[1].finished.tolist()
 
 
+@pytest.mark.parametrize("delays", [[(), ("1us",)], [(), ["0.001ms"]], [(), (1e-6,)]])
+def test_delays_of_a_table_have_units_as_those_of_a_flow(delays: Any) -> None:
+    columns = grouped(dfc.flows_from, {"after": [(), (0,)], "delays": delays}, source=FixedRate(), links=links())
+    flows = dfc.flows_from(HOSTS[:2], HOSTS[3:5], sizes=2, **columns)
+    run = simulate(dfc.Scenario("wait", links(), flows, duration=1e-3), dfc.Packets(seed=1))
+    assert run.started[1] == pytest.approx(run.finished[0] + 1e-6)
+    with pytest.raises(ValueError, match=r"delays\[1\] = '1us': must be times in s, one for each of after"):
+        dfc.FlowOptions(after=[(), (0,)], delays=[(), "1us"])
+
+
 @pytest.mark.parametrize(("after", "reference"), [(0, "(0,)"), ("c", "('c',)")])
 def test_one_reference_of_all_flows_is_refused_by_name(after: object, reference: str) -> None:
     """The first flow would wait for itself."""
