@@ -122,8 +122,8 @@ class Packets(Described):
         names to one pair or several. Packets that a link has begun to send and does not deliver before, or that it
         sends meanwhile, at its rate, are lost; pause messages are not. The other direction of a cable is another link.
         Flows with ``host="nic"`` are led by ECMP over shortest paths without these links, sprayed flows over their
-        remaining paths; ACKs take a path that does not fail. A warning names failures after the end of the run, and of
-        links that no packet of data passes.
+        remaining paths; ACKs take a path that does not fail. Warnings name failures after the end of the run, those of
+        links that no packet of data passes, and flows without a path for their ACKs.
     reroute_delay
         Time from a failure or a repair until hosts send by the new routes, in s. Packets keep the path that they have
         begun.

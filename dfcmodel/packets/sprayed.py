@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -279,13 +279,17 @@ def _reroute(scenario: Scenario, failures: Any, delay: float) -> tuple[Scenario,
     down = [frozenset(name for name, rows in failures.items() if any(a <= t < b for a, b in rows)) for t in changes]
     index = dict(zip(scenario.link_table.names, range(len(scenario.links)), strict=True))
     failing = {(scenario.links[index[name]].source, scenario.links[index[name]].target): name for name in failures}
+    returning = {(b, a): name for (a, b), name in failing.items()}  # hops of data of which ACKs cross a failing link
+    opposite = frozenset(link.name for link in scenario.links if (link.source, link.target) in returning)
+    down_ever = frozenset(failures)
     is_nic = scenario.host_is("nic")
-    flows, turns = [], []
+    flows, turns, unsafe = [], [], list[str]()
     graphs: dict[frozenset[str], ShortestRoutes] = {}
     for f, flow in enumerate(scenario.flows):
         paths = (flow.path, *flow.paths)
         crossed = [frozenset(failing[hop] for hop in itertools.pairwise(path) if hop in failing) for path in paths]
-        if not any(crossed) or not is_nic[f] or flow.ttl is not None:
+        loses_acks = _crosses(flow.path, returning)
+        if not (any(crossed) or loses_acks) or not is_nic[f] or flow.ttl is not None:
             flows.append(flow)
             turns.append((tuple(range(len(paths))),) * (len(changes) + 1) if flow.paths else ())
             continue
@@ -294,9 +298,15 @@ def _reroute(scenario: Scenario, failures: Any, delay: float) -> tuple[Scenario,
             usable = tuple(path for path, over in zip(paths, crossed, strict=True) if not over & names)
             by_epoch.append(usable or _shortest(scenario, f, graphs, names) or by_epoch[-1])
         taken = tuple(dict.fromkeys(path for epoch in by_epoch for path in epoch))
-        safe = next((path for path in taken if not any(hop in failing for hop in itertools.pairwise(path))), None)
-        if safe is None:
-            safe = next(iter(_shortest(scenario, f, graphs, frozenset(failures))), None)
+        lasting = *(path for path in taken if not _crosses(path, failing)), *_shortest(scenario, f, graphs, down_ever)
+        detours = (path for names in (down_ever | opposite, opposite) for path in _shortest(scenario, f, graphs, names))
+        candidates = itertools.chain(lasting, detours, taken) if lasting else ()
+        safe = next((path for path in candidates if not _crosses(path, returning)), None)
+        if not any(crossed) and (safe is None or len(safe) != len(flow.path)):
+            unsafe.append(flow.name)
+            flows.append(flow)
+            turns.append((tuple(range(len(paths))),) * (len(changes) + 1) if flow.paths else ())
+            continue
         subject = f"failures: flow {flow.name!r} with path {flow.path!r}"
         if safe is None:
             without = ", ".join(sorted(failures))
@@ -310,9 +320,21 @@ def _reroute(scenario: Scenario, failures: Any, delay: float) -> tuple[Scenario,
         number = {path: n for n, path in enumerate((*others, safe))}
         flows.append(replace(flow, path=safe, paths=others))
         turns.append(tuple(tuple(number[path] for path in epoch) for epoch in by_epoch))
+    if unsafe:
+        message = (
+            f"failures of {', '.join(failures)}: ACKs of flow {unsafe[0]!r}, and of {len(unsafe)} of "
+            f"{len(scenario.flows)} flows, return over it, and no path of as many links avoids it: they are lost while "
+            "it fails"
+        )
+        warn_caller(UserWarning(message), "dfcmodel")
     if not any(flow.paths for flow in flows):
         return scenario, None
     return replace(scenario, flows=flows), Rerouting(np.array(changes) + delay, tuple(turns))
+
+
+def _crosses(path: Path, hops: Collection[tuple[Hashable, Hashable]]) -> bool:
+    """Return whether a path has one of the hops."""
+    return any(hop in hops for hop in itertools.pairwise(path))
 
 
 def _shortest(

@@ -374,6 +374,31 @@ def test_ways_around_failures_have_as_many_links() -> None:
         dfc.simulate(scenario, dfc.Packets(seed=1, failures={"s->t": (0.0, 1e-5)}))
 
 
+@pytest.mark.parametrize("routes", ["ecmp", "spray"])
+@pytest.mark.parametrize("source", [FixedRate(), NewReno()])
+def test_acks_return_around_links_that_fail(routes: str, source: Any) -> None:
+    """ACKs over a link of which only the other direction has packets of their flow were lost for ever."""
+    links = leaf_links(3, dfc.FIFO(), buffer=1e3)
+    hosts = [f"h{leaf}.{host}" for leaf in range(2) for host in range(3)]
+    options = dfc.FlowOptions(host="nic")
+    flows = dfc.all_to_all(hosts, sizes=60, links=links, source=source, routes=routes, options=options)
+    scenario = dfc.Scenario("one direction", links, flows, duration=0.1, min_rto=1e-3)
+    method = {"seed": 1, "recovery": dfc.SelectiveRepair(reordering=60) if source == FixedRate() else "sack"}
+    failures = {"leaf1->spine1": (2e-5, np.inf)}
+    runs = [dfc.simulate(scenario, dfc.Packets(failures=failed, **method)) for failed in (failures, None)]
+    assert all(np.isfinite(run.finished).all() for run in runs)
+    assert runs[0].finished.max() < 2.0 * runs[1].finished.max() + 2e-3
+
+
+def test_acks_without_a_path_around_a_failure_are_named() -> None:
+    links = [dfc.Link(*pair, 1e6, 1e-6, 100) for hop in ("ax", "bx", "xy", "yc") for pair in (hop, hop[::-1])]
+    flows = [dfc.Flow("up", tuple("axyc"), FixedRate(), size=50, host="nic")]
+    scenario = dfc.Scenario("one path", links, flows, duration=1e-2, min_rto=1e-3)
+    message = "ACKs of flow 'up', and of 1 of 1 flows, return over it, and no path of as many links avoids it"
+    with pytest.warns(UserWarning, match="no packet of data passes it"), pytest.warns(UserWarning, match=message):
+        dfc.simulate(scenario, dfc.Packets(seed=1, failures={"y->x": (1e-5, 2e-5)}))
+
+
 def test_ways_around_failures_keep_the_plane_of_a_host() -> None:
     """Hosts with a link to each of two planes of switches: a flow leaves and arrives over the links that it began with."""
     hops = [(h, f"{h}{p}") for h in "ab" for p in range(2)]
