@@ -694,18 +694,18 @@ class TableReferences(tuple[str | int, ...]):  # a tuple of any length has no sl
     ----------
     table
         The table of the flow, in which references that are numbers are indices.
-    index
+    number
         Index of the flow in the table.
     """
 
     table: Flows
-    index: int
+    number: int
 
     @classmethod
-    def of(cls, references: Iterable[str | int], table: Flows, index: int) -> TableReferences:
-        """Return the references of flow ``index`` of a table."""
+    def of(cls, references: Iterable[Any], table: Flows, number: int) -> TableReferences:
+        """Return the references of a table's flow with an index in it."""
         result = cls(references)
-        result.table, result.index = table, index
+        result.table, result.number = table, number
         return result
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -1029,19 +1029,19 @@ def renumber_references(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
         For a flow that waits for a flow of its table which is not among ``flows``.
     """
     rows = [flow.after if isinstance(flow.after, TableReferences) else None for flow in flows]
-    first = next((row for row in rows if row is not None), None)
-    if first is None or all(row is None or (row.table is first.table and row.index == f) for f, row in enumerate(rows)):
+    table = next((row.table for row in rows if row is not None), None)
+    if table is None or all(row is None or (row.table is table and row.number == f) for f, row in enumerate(rows)):
         return flows
     indices: dict[tuple[int, int], list[int]] = {}
     renumbered = list(flows)
     for f, row in enumerate(rows):
         if row is not None:
-            indices.setdefault((id(row.table), row.index), []).append(f)
+            indices.setdefault((id(row.table), row.number), []).append(f)
     for copies in indices.values():
         for number, f in enumerate(copies):
-            row: Any = rows[f]
+            references = flows[f].after
             renumbered[f] = copy.copy(flows[f])
-            after = (n if isinstance(n, str) else _index_in_list(flows, f, n, indices, number) for n in row)
+            after = (n if isinstance(n, str) else _index_in_list(flows, f, n, indices, number) for n in references)
             object.__setattr__(renumbered[f], "after", tuple(after))
     return tuple(renumbered)
 
