@@ -113,6 +113,15 @@ The first packet of a connection may wait for an address (ARP), about 1 ms.
 """
 MIN_OTHER_RTTS = 20
 """Round trips of the other direction whose minimum is that of the rest of the path, not of delayed ACKs alone."""
+IDLE_TIME = 0.2
+"""Shortest time in s without data in flight that is a pause of the application.
+
+It is Linux's smallest retransmission timeout, after which a sender begins with another window (RFC 5681, 4.1).
+"""
+EPOCH_2001, EPOCH_2106 = 10**9, 2**32
+"""Times in s since 1970 between which captures are recorded; the latter is the first that pcap does not have."""
+UNIT_RATIO = 1000
+"""Ratio of two units of a clock of which one is taken for the other."""
 MIN_REPEATED, REPEATED_SHARE = 10, 0.25
 """Segments without identification that are repeated unchanged: more than these are frames recorded twice."""
 
@@ -128,15 +137,34 @@ class _Origin:
 
     def __init__(self) -> None:
         self._first: tuple[int, int] | None = None
+        self._latest_second, self._largest_part = 0, 0.0
 
     def seconds(self, ticks: int, per_second: int) -> float:
         """Return the time in s from the first packet to one at a number of ticks of a clock, rounded once."""
         if self._first is None:
             self._first = ticks, per_second
         first, first_per_second = self._first
+        self._latest_second, part = divmod(ticks, per_second)
+        self._largest_part = max(self._largest_part, part / per_second)
         if first_per_second == per_second:
             return (ticks - first) / per_second
         return (ticks * first_per_second - first * per_second) / (per_second * first_per_second)
+
+    def doubt_unit(self) -> str | None:
+        """Return what says that the file names a wrong unit of its clock; None if nothing does.
+
+        Times since 1970 in another unit are of January or February 1970, or far in the future. Where the seconds are
+        apart, as in pcap, all fractions of a second in a coarser unit are small.
+        """
+        if self._first is None:
+            return None
+        first = self._first[0] // self._first[1]
+        if first >= EPOCH_2106 or EPOCH_2001 <= first * UNIT_RATIO < EPOCH_2106:
+            return f"its first packet is {first} s after 1970"
+        is_fine = self._first[1] > 10**6 and self._latest_second > first
+        if is_fine and 0.0 < self._largest_part * UNIT_RATIO < 1.0:
+            return f"all its packets are in the first {self._largest_part:.3g} s of a second"
+        return None
 
 
 class _Segment(NamedTuple):
@@ -259,6 +287,8 @@ class _Direction:
     number of segments by their bytes of data, and ``header`` the bytes of the shortest TCP header with data, without
     its checksum. ``marks`` is the number of ECN marks that the receiver reported with AccECN, otherwise of its reports
     (ECE, RFC 3168). ``hops`` is the largest hop limit of the frames, ``reverse`` the other direction.
+    ``idle_time`` is the time in s without data in flight, in pauses of at least `IDLE_TIME`. ``disorder`` is the
+    largest time in s by which a frame is earlier than one before it in the file.
     ``has_pure_ack``: a segment without data acknowledged new data.
     """
 
@@ -269,14 +299,18 @@ class _Direction:
     highest: int = 0
     lengths: dict[int, int] = field(default_factory=dict)
     header: int = WRAP
-    first_time: float = math.nan
-    last_time: float = math.nan
+    first_time: float = math.inf
+    last_time: float = -math.inf
     acked: int = 0
     has_pure_ack: bool = False
     window_was_open: bool = False
     window_is_closed: bool = False
     closed_since: float = math.nan
     closed_time: float = 0.0
+    idle_since: float = math.nan
+    idle_time: float = 0.0
+    latest_time: float = -math.inf
+    disorder: float = 0.0
     min_rtt: float = math.inf
     repeated: int = 0
     marks: int = 0
@@ -294,6 +328,18 @@ class _Direction:
     rtts: list[float] = field(default_factory=list)
     hops: int = 0
     reverse: _Direction | None = field(default=None, repr=False)
+
+    def is_followed_by(self, syn: _Segment) -> bool:
+        """Return whether a SYN of the sender begins another connection of the same addresses.
+
+        It has another number, or the same one, as of simulators, after data and a second without any frame: a SYN is
+        sent again before data alone.
+        """
+        assert self.reverse is not None
+        has_data = bool(self.lengths or self.reverse.lengths)
+        if self.handshake.sequence != syn.sequence:
+            return has_data or self.handshake.sequence is not None
+        return has_data and syn.time - max(self.latest_time, self.reverse.latest_time) > COPY_TIME
 
     def unwrap(self, number: int) -> int:
         """Return the sequence number without wrap that is nearest to the highest so far."""
@@ -326,10 +372,10 @@ class _Direction:
             start, covered = self.highest, range(0)
         self.lengths[end - start] = self.lengths.get(end - start, 0) + 1
         self.header = min(self.header, len(segment.header))
-        self.first_time, self.last_time = (
-            (time if math.isnan(self.first_time) else self.first_time),
-            time,
-        )
+        self.first_time, self.last_time = min(time, self.first_time), max(time, self.last_time)
+        if time - self.idle_since >= IDLE_TIME:
+            self.idle_time += time - self.idle_since
+        self.idle_since = math.nan
         if gap is not None:
             self._insert(gap, start, end, time)
         elif start < self.highest:
@@ -446,6 +492,7 @@ class _Direction:
         if acknowledged <= self.acked:
             return range(0)
         self.acked = acknowledged
+        self.idle_since = segment.time if acknowledged >= self.highest and segment.window else math.nan
         self.has_pure_ack = self.has_pure_ack or not segment.length
         while self.unacked and self.unacked[0][0] <= acknowledged:
             end, sent = self.unacked.popleft()
@@ -457,7 +504,7 @@ class _Direction:
     def _set_window(self, segment: _Segment) -> None:
         """Store whether the receiver's window is closed, and for how long it was since the first data."""
         if not segment.flags & RST:
-            if self.window_is_closed and not math.isnan(self.first_time):
+            if self.window_is_closed and math.isfinite(self.first_time):
                 self.closed_time += segment.time - max(self.closed_since, self.first_time)
             self.window_is_closed, self.closed_since = not segment.window, segment.time
             self.window_was_open = self.window_was_open or segment.window > 0
@@ -626,7 +673,10 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     Warns
     -----
     UserWarning
-        For a file that ends within a packet: the packets before it are read. For directions that are left out because
+        For a file that ends within a packet: the packets before it are read. For times in a unit that is not the
+        file's, by the year or by fractions of a second that are all small. For directions whose packets are in another
+        order than their times, by more than half of the shortest round trip. For directions with nothing in flight in
+        at least a tenth of the time, in pauses of 0.2 s or more. For directions that are left out because
         no ACK is of the end of a segment that was sent once. For directions whose round trips are less than half of
         that of their handshake, as in a capture near the receiver; without a handshake for those whose receiver's
         frames have passed no router, by their hop limits, and the sender's have, or whose round trips are less than
@@ -661,11 +711,7 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     for segment in _segments(path, skipped, remarks):
         sender, receiver = segment.source, segment.target
         direction = directions.get((sender, receiver))
-        if direction is None or (
-            segment.flags & (SYN | ACK) == SYN
-            and direction.handshake.sequence != segment.sequence
-            and (direction.handshake.sequence is not None or direction.lengths or directions[receiver, sender].lengths)
-        ):  # the first connection of these addresses, or a new one
+        if direction is None or (segment.flags & (SYN | ACK) == SYN and direction.is_followed_by(segment)):
             handshake = _Handshake()
             for addresses in ((sender, receiver), (receiver, sender)):
                 directions[addresses] = _Direction(*addresses, handshake)
@@ -675,6 +721,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         if segment.flags & SYN:
             _read_syn(path, direction.handshake, segment)
         reverse = directions[receiver, sender]
+        direction.disorder = max(direction.disorder, direction.latest_time - segment.time)
+        direction.latest_time = max(direction.latest_time, segment.time)
         frame, is_copy, is_certain = direction.frames.add(segment, direction.copy_limit())
         if is_copy:
             if is_certain:
@@ -754,6 +802,22 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     if closed:
         reason = "the receiver's window was closed in this part of the time: the rate is not that of congestion control"
         warnings.warn(f"{path}: {first_names(closed)}: {reason}", stacklevel=3)
+    idle = [
+        f"{name} ({share:.0%})"
+        for name, flow, _ in measured_flows
+        if (share := flow.idle_time / (flow.last_time - flow.first_time)) >= LIMITED_SHARE
+    ]
+    if idle:
+        reason = "nothing was in flight in this part of the time: the rate is that of the application"
+        warnings.warn(f"{path}: {first_names(idle)}: {reason}", stacklevel=3)
+    disordered = [
+        f"{name} ({disorder:.3g} s)"
+        for name, flow, _ in measured_flows
+        if flow.reverse and (disorder := max(flow.disorder, flow.reverse.disorder)) > flow.copy_limit()
+    ]
+    if disordered:
+        reason = "packets of the file are this much earlier than ones before them, by more than round trips allow"
+        warnings.warn(f"{path}: {first_names(disordered)}: {reason}: sort them by time", stacklevel=3)
     bursts = [
         f"{name} ({format_burst(packets, duration, rtt)})"
         for name, flow, packets in measured_flows
@@ -979,12 +1043,12 @@ def _packets(path: Path, remarks: list[str]) -> Iterator[tuple[float, int, bytes
     with path.open("rb") as raw:
         compressed = raw.peek(2)[:2] == b"\x1f\x8b"
         stream = _Stream(location, gzip.GzipFile(fileobj=raw) if compressed else raw)  # type: ignore[arg-type]
-        count = 0
+        count, origin = 0, _Origin()
         try:
             magic = stream.read(4)
             if magic != SECTION and magic not in MAGICS:
                 raise ValueError(f"{location}: must be a pcap or pcapng file, and begins with {magic!r}")
-            reader = _pcapng(location, stream) if magic == SECTION else _pcap(location, stream, magic)
+            reader = _pcapng(location, stream, origin) if magic == SECTION else _pcap(location, stream, magic, origin)
             for packet in reader:
                 yield packet
                 count += 1
@@ -994,11 +1058,14 @@ def _packets(path: Path, remarks: list[str]) -> Iterator[tuple[float, int, bytes
                     f"{location}: must be a pcap or pcapng file; it ends in its header or first packet"
                 ) from None
             remarks.append(f"{location} ends within packet {count + 1}: the {count} before it are read")
+        if doubt := origin.doubt_unit():
+            reason = "as with times in another unit than the file says, such as us as ns: rtt and rate may be wrong"
+            remarks.append(f"{location}: {doubt}, {reason}")
 
 
-def _pcap(location: str, stream: _Stream, magic: bytes) -> Iterator[tuple[float, int, bytes, int]]:
+def _pcap(location: str, stream: _Stream, magic: bytes, origin: _Origin) -> Iterator[tuple[float, int, bytes, int]]:
     """Yield the packets of a pcap file after its first four bytes (draft-ietf-opsawg-pcap)."""
-    (order, per_second), origin = MAGICS[magic], _Origin()
+    order, per_second = MAGICS[magic]
     major, minor, _, _, _, link = struct.unpack(f"{order}HHIIII", stream.read(20))
     if major != 2:
         raise ValueError(f"{location}: version {major}.{minor} of pcap: must be 2")
@@ -1018,10 +1085,9 @@ def _pcap(location: str, stream: _Stream, magic: bytes) -> Iterator[tuple[float,
         yield origin.seconds(seconds * per_second + part, per_second), link & 0xFFFF, stream.read(captured), length
 
 
-def _pcapng(location: str, stream: _Stream) -> Iterator[tuple[float, int, bytes, int]]:
+def _pcapng(location: str, stream: _Stream, origin: _Origin) -> Iterator[tuple[float, int, bytes, int]]:
     """Yield the packets of a pcapng file after its first four bytes (draft-ietf-opsawg-pcapng)."""
     order, interfaces, number, kind = "<", list[tuple[int, int, int]](), 0, SECTION
-    origin = _Origin()
     while kind:
         number += 1
         block = f"{location}, block {number}"
