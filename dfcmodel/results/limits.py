@@ -153,7 +153,10 @@ have increases of whole Mb/s."""
 FAST_LINK_BITS = 1e9
 """Smallest rate of such a link, b/s."""
 LARGEST_MIN_RTO = 1.0
-"""Largest minimum of a retransmission timeout in s that is in use (RFC 6298, 2.4), also in runs that end before."""
+"""Largest minimum of a retransmission timeout in s that is in use (RFC 6298, 2.4). Longer ones, and elements that hold
+packets for as long, are reported."""
+MAX_HOLD_RATIO = 10.0
+"""Smallest ratio of that time to the round trip without queues that is reported."""
 MAX_OVERLOAD = 100.0
 """Largest rate of a source without congestion control that is not reported, in rates of its first link."""
 MAX_NAMES = 3
@@ -829,10 +832,11 @@ def _steps_at_once(run: Any) -> tuple[str, ...]:
 
 
 def _path_mismatches(run: Any) -> tuple[str, ...]:
-    """Return () or one message: rules, receivers, windows and policers that do not suit a path, sources for packets."""
+    """Return () or one message: rules, windows and elements that do not suit a path or run, sources for packets."""
     scenario = run.scenario
     bursts = _burst_mismatches(scenario) if run.step == 0.0 else ()
-    of_paths = (*_policer_mismatches(scenario), *_window_mismatches(scenario), *_default_windows(run))
+    of_paths = (*_bucket_mismatches(scenario, float(run.time[-1])), *_hold_mismatches(scenario))
+    of_paths += (*_policer_mismatches(scenario), *_window_mismatches(scenario), *_default_windows(run))
     mismatches = (*_rule_mismatches(scenario), *of_paths, *bursts)
     if not mismatches:
         return ()
@@ -940,6 +944,32 @@ def _policer_mismatches(scenario: Scenario) -> Iterator[str]:
                 f"Policer at {policer.link} drops nothing: rate = {policer.rate:.4g} packets/s is not below that of "
                 f"{_list_names('link', [scenario.links[n].name for n in links.tolist()])} before it, {fastest:.4g} "
                 "packets/s; write '20Mbps' for bits, and '15kB' for the burst"
+            )
+
+
+def _bucket_mismatches(scenario: Scenario, end: float) -> Iterator[str]:
+    """Yield a message for each policer whose full bucket holds as much as its rate lets pass in a run of ``end`` s."""
+    for policer in scenario.all_elements:
+        if isinstance(policer, Policer) and policer.burst >= policer.rate * end and policer.burst > 1.0:
+            yield (
+                f"burst = {policer.burst:.6g} packets of Policer at {policer.link} is as much as its rate, "
+                f"{policer.rate:.4g} packets/s, lets pass in {policer.burst / policer.rate:.3g} s, and the run ends at "
+                f"{end:g} s: a number is packets, '{policer.burst:.6g} B' are bytes"
+            )
+
+
+def _hold_mismatches(scenario: Scenario) -> Iterator[str]:
+    """Yield a message for each element that holds packets for a timeout and for many round trips, such as ms as s."""
+    rtts = scenario.packet_rtts()
+    for element in scenario.all_elements:
+        if element.largest_hold < LARGEST_MIN_RTO:
+            continue
+        rtt = max((rtts[f] for f in scenario.routes.flow[_data_hops_of_element(scenario, element)]), default=math.inf)
+        if element.largest_hold >= MAX_HOLD_RATIO * rtt:
+            yield (
+                f"{type(element).__name__} at {element.link} holds packets for up to {element.largest_hold:g} s, "
+                f"{element.largest_hold / rtt:.3g} times the round trip without queues, "
+                f"{readable_text(float(rtt), 's')}: a number is in s, others are a string such as '5ms'"
             )
 
 

@@ -979,6 +979,38 @@ def test_policers_that_can_drop_nothing_are_named(policer: dfc.Policer, is_named
 
 
 @pytest.mark.parametrize(
+    ("burst", "is_named"), [(45_000, True), ("45000 B", False), (1e3 * 8.0, True), (1e3 * 7.9, False)], ids=repr
+)
+def test_buckets_that_hold_more_than_the_rate_passes_in_the_run_are_named(burst: float | str, is_named: bool) -> None:
+    """Bytes as packets: a flow had 2.3 times the rate of a policer, and nothing said so."""
+    run = _late(NewReno(), [dfc.Policer("a->b", rate=1e3, burst=burst)], dfc.Packets(seed=1))
+    named = [
+        limit for limit in run.limits if "packets of Policer at a->b is as much as its rate, 1000 packets/s" in limit
+    ]
+    assert [f"burst = {burst:.6g} packets" in limit and "ends at 8 s" in limit for limit in named] == [True] * is_named
+
+
+@pytest.mark.parametrize(
+    ("element", "held"),
+    [
+        (dfc.Jitter("b->c", 5.0), "Jitter at b->c holds packets for up to 5 s"),
+        (dfc.Jitter("b->c", "5ms"), None),
+        (dfc.Aggregation("b->c", interval=10), "Aggregation at b->c holds packets for up to 10 s"),
+        (dfc.Aggregation("b->c", count=8), None),
+        (dfc.Reordering("b->c", p=0.05, delay=5), "Reordering at b->c holds packets for up to 5 s"),
+        (dfc.DelayTrace("b->c", (0, 1), (0.5, 2.0)), "DelayTrace at b->c holds packets for up to 2 s"),
+        (dfc.DelayTrace("b->c", (0, 1), (0.25, 0.9)), None),
+    ],
+    ids=repr,
+)
+def test_elements_that_hold_packets_for_a_timeout_are_named(element: dfc.PathElement, held: str | None) -> None:
+    """A jitter of 5 ms as a number was 5 s: each packet cost a timeout, and nothing said so."""
+    run = _late(NewReno(), [element], dfc.Packets(seed=1))
+    named = [limit for limit in run.limits if " holds packets for up to " in limit]
+    assert [f"unsuitable parameters: {held}, " in limit for limit in named] == [True] * (held is not None)
+
+
+@pytest.mark.parametrize(
     ("rate", "on", "is_random", "factor"),
     [
         *((100.0, 0.1, False, 1.0), (300.0, 0.1, False, 1.0), (100.0, 0.105, False, 11 / 10.5)),
