@@ -15,6 +15,7 @@ import functools
 import inspect
 import math
 import numbers
+import warnings
 from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,8 @@ __all__ = [
 
 EVENTS = ("on_ack", "on_loss", "on_timeout")
 WINDOWS = (2.0, 3.7, 14.2, 40.3, 1024.0, 3e4)
+MAX_WINDOW_RATIO = 1000.0
+"""Ratio of the windows after and before one event above which they are taken for bytes, as of RFC 5681."""
 RTT, LONGER, CAPACITY = 0.1, 0.12, 1000.0
 """Round-trip times without and with a queue in s, and packets/s, of the samples."""
 MAX_STATE, MAX_PARAMETERS = 16, 16
@@ -90,6 +93,8 @@ FAULT = ("event", "cwnd", "time", "rtt", "acks", "marks", "old_cwnd", "old_ssthr
 def check_dynamics(rule: Dynamics) -> None:
     """Check the form of a rule, and run its functions on sample states in plain Python.
 
+    Warns of windows in bytes: an event makes a small window that of a thousand times as many packets, a large one not.
+
     Raises
     ------
     RuleError
@@ -103,10 +108,18 @@ def check_dynamics(rule: Dynamics) -> None:
         raise RuleError(f"{name}.State has the fields {', '.join(fields)}: cwnd, in packets, must come first")
     for event in EVENTS:
         check_form(rule, event)
+    windows: dict[str, list[float]] = {event: [] for event in EVENTS}
     for state in sample_states(rule):
         for event in EVENTS:
             for rtt in (RTT, LONGER):
-                call(rule, event, state, Event(3.0, rtt))
+                windows[event].append(call(rule, event, state, Event(3.0, rtt)).cwnd)
+    for event, after in windows.items():
+        is_set = len(set(after[::2])) == 1  # one window after all others, at one round-trip time
+        if after[0] > MAX_WINDOW_RATIO * WINDOWS[0] and after[-1] <= MAX_WINDOW_RATIO * WINDOWS[-1] and not is_set:
+            message = f"makes a window of {WINDOWS[0]:g} packets one of {after[0]:.6g}"
+            hint = "cwnd and ssthresh are in packets: divide bytes by the bytes of a packet"
+            warnings.warn(f"{event_location(rule, event)} {message}: {hint}", stacklevel=3)
+            return
 
 
 def sample_states(rule: Dynamics) -> list[Any]:

@@ -22,6 +22,7 @@ from hopflow.units import WithUnit, quantities
 from responsefn.measurements.file_kinds import refuse_other_kinds
 from responsefn.measurements.samples import (
     BURST_REASON,
+    IDLE_TIME,
     LIMITED_SHARE,
     MISSING_SHARE,
     Samples,
@@ -113,11 +114,6 @@ The first packet of a connection may wait for an address (ARP), about 1 ms.
 """
 MIN_OTHER_RTTS = 20
 """Round trips of the other direction whose minimum is that of the rest of the path, not of delayed ACKs alone."""
-IDLE_TIME = 0.2
-"""Shortest time in s without data in flight that is a pause of the application.
-
-It is Linux's smallest retransmission timeout, after which a sender begins with another window (RFC 5681, 4.1).
-"""
 EPOCH_2001, EPOCH_2106 = 10**9, 2**32
 """Times in s since 1970 between which captures are recorded; the latter is the first that pcap does not have."""
 UNIT_RATIO = 1000

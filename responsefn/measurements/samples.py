@@ -45,6 +45,11 @@ MAX_LISTED = 3
 """Connections that a warning names."""
 LIMITED_SHARE = 0.1
 """Part of the time from which on something other than congestion control limits the rate of a connection."""
+IDLE_TIME = 0.2
+"""Shortest time in s without data in flight that is a pause of the application.
+
+It is Linux's smallest retransmission timeout, after which a sender begins with another window (RFC 5681, 4.1).
+"""
 MISSING_SHARE = 0.01
 """Part of the packets from which on a warning says that a file lacks them."""
 MIN_MISSING = 5
@@ -440,7 +445,8 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
         marks; where most packets hold ACKs alone;
         where at least five, and 1 %, of the packet numbers have no packet, as in a trace with a part of its events;
         where the application limits the rate in at least a tenth of the time (the state ``application_limited``, or
-        ``app_limited`` of picoquic and mvfst); for packets that were all sent within less than a round trip, whose rate
+        ``app_limited`` of picoquic and mvfst), or nothing is in flight (``bytes_in_flight``) in as much, in pauses of
+        0.2 s or more; for packets that were all sent within less than a round trip, whose rate
         is that of a burst; for round-trip times that differ from the times to ACKs and losses by a factor of at least
         100, as if in another unit, or are as much less than the times for which ``bytes_in_flight`` have been in
         flight.
@@ -554,6 +560,9 @@ def _sender(
     if (share := _application_limited(events, first, last)) >= LIMITED_SHARE:
         message = f"application_limited in {share:.0%} of the time: the rate may not be that of its congestion control"
         warnings.warn(f"{qlog.name}: {name}: {message}", stacklevel=4)
+    elif (share := _share_of_time(_pauses(events), first, last)) >= LIMITED_SHARE:
+        message = f"nothing was in flight in {share:.0%} of the time: the rate is that of the application"
+        warnings.warn(f"{qlog.name}: {name}: {message}", stacklevel=4)
     if last - first < rtt:
         message = f"{format_burst(len(sent), last - first, rtt)}: {BURST_REASON}"
         warnings.warn(f"{qlog.name}: {name}: {message}", stacklevel=4)
@@ -592,6 +601,23 @@ def _application_limited(events: list[Event], first: float, last: float) -> floa
         elif event.kind in (METRICS, LIMITED) and "app_limited" in event.data:
             changes["app_limited"].append((event.time, event.data["app_limited"]))
     return max(_share_of_time(times, first, last) for times in changes.values())
+
+
+def _pauses(events: list[Event]) -> list[tuple[float, bool]]:
+    """Return the beginnings and ends of the times without data in flight, of `IDLE_TIME` or more, as changes.
+
+    They begin with ``bytes_in_flight`` of 0 and end with the next packet that elicits an ACK.
+    """
+    changes, since = list[tuple[float, bool]](), math.nan
+    for event in events:
+        is_empty = event.kind == METRICS and event.data.get("bytes_in_flight") == 0.0
+        if is_empty:
+            since = event.time if math.isnan(since) else since
+        elif (event.kind == SENT and not event.data["elicits_no_ack"]) or event.data.get("bytes_in_flight"):
+            if event.time - since >= IDLE_TIME:
+                changes += [(since, True), (event.time, False)]
+            since = math.nan
+    return changes
 
 
 def _share_of_time(changes: list[tuple[float, bool]], first: float, last: float) -> float:

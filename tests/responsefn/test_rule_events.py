@@ -209,6 +209,43 @@ WRONG = [
 ]
 
 
+class InBytes(WindowRule):
+    """RFC 5681 in bytes, for a segment of 1 packet or more bytes."""
+
+    class Params(NamedTuple):
+        segment: float = 1460.0
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + q.segment**2 / s.cwnd)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        after = maximum(0.5 * s.cwnd, 2.0 * q.segment)
+        return s._replace(cwnd=after, ssthresh=after)
+
+
+class SetWindow(WindowRule):
+    """A window of one size."""
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=5000.0)
+
+    on_loss = on_ack
+
+
+def test_windows_in_bytes_are_named() -> None:
+    """The rate was that of 1460 times as many packets, without a word."""
+    assert InBytes(segment=1.0).rate(P, RTT) == pytest.approx(Reno().rate(P, RTT), rel=1e-3)
+    for segment in (1460.0, 536.0):
+        with pytest.warns(
+            UserWarning, match=r"InBytes\.on_ack makes a window of 2 packets one of .*: cwnd and ssthresh"
+        ):
+            InBytes(segment=segment).rate(P, RTT)
+    assert SetWindow().rate(P, RTT) == pytest.approx(5000.0 / RTT)
+
+
 @for_each(WRONG)
 def test_a_rule_that_goes_wrong_is_refused(rule, event, message):
     """By rate and simulation alike, with the line of the function."""

@@ -449,6 +449,27 @@ def test_round_trips_in_another_unit_are_named(answer: str, rtt: float, unit: st
                 for remark in remarks] == [True] * (unit is not None)  # fmt: skip
 
 
+@pytest.mark.parametrize(("pause", "share"), [(150.0, None), (300.0, 0.81), (60e3, 1.0)])
+@pytest.mark.parametrize("logs_in_flight", [True, False])
+def test_pauses_of_the_application_are_named(pause: float, share: float | None, logs_in_flight: bool) -> None:
+    """Ten answers of four packets: the rate is that of the requests, whether the program logs ``application_limited``."""
+    events = [{"time": 0.0, "name": "metrics_updated", "data": {"smoothed_rtt": 40.0}}]
+    for n in range(40):
+        time = 10.0 * n + (n // 4) * (pause + 40.0)
+        events.append(
+            {"time": time, "name": "packet_sent", "data": {"header": {"packet_type": "1RTT", "packet_number": n}}}
+        )
+        if logs_in_flight:
+            at = time + 39.0 * (n % 4 == 3)
+            events.append({"time": at, "name": "metrics_updated", "data": {"bytes_in_flight": 1200 * ((n + 1) % 4)}})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_qlog(json.dumps({"traces": [{"events": events}]}))
+    named = [str(warning.message).partition("trace 1: ")[2] for warning in caught]
+    expected = f"nothing was in flight in {share or 0:.0%} of the time: the rate is that of the application"
+    assert named == [expected] * (logs_in_flight and share is not None)
+
+
 @for_each([
     ({"bytes_in_flight": 5000}, 0.04, 1200, True),  # at least packets 7 to 10: the first was sent 40 ms before
     ({"bytes_in_flight": 5000}, 0.41, 1200, False),
