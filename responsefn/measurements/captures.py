@@ -94,7 +94,9 @@ ECHOES = (1, 3)
 """ACE field of segments that report ECN marks without AccECN: the flag ECE, with CWR or not (RFC 3168, 6.1)."""
 ACCURATE_ECN, ACCURATE_ECN_REPLIES, FIRST_ACE = 7, (2, 3, 4, 6), 5
 """ACE field of a SYN and of SYN-ACKs that agree on AccECN, and its value before the first mark (RFC 9768, 3)."""
-MSS_OPTION, TIMESTAMP_OPTION, TIMESTAMP_BYTES = 2, 8, 12
+MSS_OPTION, SCALE_OPTION, TIMESTAMP_OPTION, TIMESTAMP_BYTES = 2, 3, 8, 12
+MAX_SCALE = 14
+"""Largest shift of a window (RFC 7323, 2.3)."""
 BARE_HEADER = 18
 """Bytes of a TCP header without its options and checksum."""
 TCP_CHECKSUM = slice(16, 18)
@@ -191,7 +193,7 @@ class _Segment(NamedTuple):
 
 @dataclass
 class _Handshake:
-    """The SYNs of a connection: sequence of the first, and the MSS and use of timestamps that each host announced.
+    """The SYNs of a connection: sequence of the first, and the MSS, timestamps and shift of windows of each host.
 
     ``asks_accurate_ecn`` and ``has_accurate_ecn`` are about counts of marks in ACKs (AccECN, RFC 9768).
 
@@ -202,6 +204,7 @@ class _Handshake:
     sequence: int | None = None
     sizes: dict[Address, int] = field(default_factory=dict)
     stamps: dict[Address, bool] = field(default_factory=dict)
+    scales: dict[Address, int] = field(default_factory=dict)
     asks_accurate_ecn: bool = False
     has_accurate_ecn: bool = False
     host: Address | None = None
@@ -283,6 +286,8 @@ class _Direction:
     number of segments by their bytes of data, and ``header`` the bytes of the shortest TCP header with data, without
     its checksum. ``marks`` is the number of ECN marks that the receiver reported with AccECN, otherwise of its reports
     (ECE, RFC 3168). ``hops`` is the largest hop limit of the frames, ``reverse`` the other direction.
+    ``window_end`` is the end of the receiver's window, NaN if its unit is unknown, and infinite after data beyond it;
+    ``full_time`` is the time in s in which no segment fits into it.
     ``idle_time`` is the time in s without data in flight, in pauses of at least `IDLE_TIME`. ``disorder`` is the
     largest time in s by which a frame is earlier than one before it in the file.
     ``has_pure_ack``: a segment without data acknowledged new data.
@@ -303,6 +308,9 @@ class _Direction:
     window_is_closed: bool = False
     closed_since: float = math.nan
     closed_time: float = 0.0
+    window_end: float = math.nan
+    full_since: float = math.nan
+    full_time: float = 0.0
     idle_since: float = math.nan
     idle_time: float = 0.0
     latest_time: float = -math.inf
@@ -384,6 +392,9 @@ class _Direction:
             self.sent.append(time)
             self.unacked.append((end, time))
             self.highest = end
+            if end > self.window_end:
+                self.window_end = math.inf  # the window is not what the file says
+            self._count_full_window(time, min(length, ETHERNET_MSS))
 
     def _gap_after(self, start: int, end: int, time: float) -> int | None:
         """Return the index of the segment after a gap that a segment recorded late fills; None for another segment.
@@ -488,6 +499,7 @@ class _Direction:
         if acknowledged <= self.acked:
             return range(0)
         self.acked = acknowledged
+        self._open_window(segment)
         self.idle_since = segment.time if acknowledged >= self.highest and segment.window else math.nan
         self.has_pure_ack = self.has_pure_ack or not segment.length
         while self.unacked and self.unacked[0][0] <= acknowledged:
@@ -504,6 +516,23 @@ class _Direction:
                 self.closed_time += segment.time - max(self.closed_since, self.first_time)
             self.window_is_closed, self.closed_since = not segment.window, segment.time
             self.window_was_open = self.window_was_open or segment.window > 0
+
+    def _open_window(self, segment: _Segment) -> None:
+        """Store the end of the window that an ACK of new data reports, if the file has both SYNs (RFC 7323, 2.2)."""
+        if len(self.handshake.stamps) < 2 or math.isinf(self.window_end):
+            return
+        scales = self.handshake.scales
+        self.window_end = self.acked + (segment.window << (scales[self.receiver] if len(scales) == 2 else 0))
+        if self.highest > self.window_end:
+            self.window_end = math.inf
+        self._count_full_window(segment.time, min(max(self.lengths, default=1), ETHERNET_MSS))
+
+    def _count_full_window(self, time: float, length: int) -> None:
+        """Count the time in which no further segment of ``length`` bytes fits into the receiver's window."""
+        is_full = self.highest > self.acked and self.highest + length > self.window_end
+        if not math.isnan(self.full_since):
+            self.full_time += max(time - self.full_since, 0.0)
+        self.full_since = time if is_full else math.nan
 
     def _count_marks(self, segment: _Segment, *, is_new: bool) -> None:
         """Count the ECN marks that an ACK reports. The ACK of the handshake has another code (RFC 9768, 3.2.2.1)."""
@@ -679,10 +708,11 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         half of what both directions' shortest make together. For directions of which most ACKs have the
         times of their segments, as with a coarse clock. For directions whose ACKs all carry data, as in a file of which
         a filter has removed segments without data: rtt is then the time to the receiver's next data. For directions
-        with ECN marks, which do not count in p. For directions of whose acknowledged bytes at least 1 % are not in the
-        file, as of a capture that dropped packets. For directions whose receiver had closed its window in at least a
-        tenth of the time. For directions whose data were all sent within less than a round trip, whose rate is that of
-        a burst.
+        with ECN marks, which do not count in p. For directions whose data filled the receiver's window in at least a
+        tenth of the time, if the file has both SYNs. For directions of whose acknowledged bytes at least 1 % are not in
+        the file, as of a capture that dropped packets. For directions whose receiver had closed its window in at least
+        a tenth of the time. For directions whose data were all sent within less than a round trip, whose rate is that
+        of a burst.
 
     Raises
     ------
@@ -798,6 +828,14 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     if closed:
         reason = "the receiver's window was closed in this part of the time: the rate is not that of congestion control"
         warnings.warn(f"{path}: {first_names(closed)}: {reason}", stacklevel=3)
+    full = [
+        f"{name} ({share:.0%})"
+        for name, flow, _ in measured_flows
+        if (share := flow.full_time / (flow.last_time - flow.first_time)) >= LIMITED_SHARE and not flow.closed_time
+    ]
+    if full:
+        reason = "the receiver's window was full in this part of the time: the rate is not that of congestion control"
+        warnings.warn(f"{path}: {first_names(full)}: {reason}", stacklevel=3)
     idle = [
         f"{name} ({share:.0%})"
         for name, flow, _ in measured_flows
@@ -884,6 +922,8 @@ def _read_syn(path: Path, handshake: _Handshake, segment: _Segment) -> None:
     else:
         handshake.sequence, handshake.asks_accurate_ecn = segment.sequence, segment.ace == ACCURATE_ECN
     handshake.stamps[host] = handshake.stamps.get(host, True) and TIMESTAMP_OPTION in segment.options
+    if len(scale := segment.options.get(SCALE_OPTION, b"")) == 1:
+        handshake.scales[host] = min(scale[0], MAX_SCALE)
     data = segment.options.get(MSS_OPTION, b"")
     if len(data) == 2:
         size = int.from_bytes(data)

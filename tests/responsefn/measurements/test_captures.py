@@ -323,6 +323,32 @@ def test_packets_in_another_order_than_their_times_are_named() -> None:
         assert _read(pcap(rotated))[2].tolist() == [pytest.approx(EXPECTED[2][0])]
 
 
+@pytest.mark.parametrize(
+    ("packets_in_flight", "scale", "is_named"),
+    [(10, 4, True), (9, 4, False), (10, 0, True), (10, None, True), (10, 5, False), (30, 4, False)],
+)
+def test_windows_of_receivers_that_are_full_are_named(
+    packets_in_flight: int, scale: int | None, is_named: bool
+) -> None:
+    """A window of 10 packets, shifted by the receiver's SYN; data beyond it say that it is another one."""
+    option = b"" if scale is None else b"\1\3\3" + bytes([scale])
+    window = 10 * MSS >> (scale or 0) if scale != 5 else 10 * MSS >> 4
+    packets = [
+        (1.0, ipv4(segment(999, 0, 0, 2, option))),
+        (1.1, ipv4(segment(0, 1000, 0, 18, option))),
+    ]
+    for n in range(40):
+        packets.append((1.1 + 0.1 * (n // packets_in_flight), ipv4(segment(1000 + MSS * n, 1, MSS))))
+        acked = windowed(ipv4(segment(1, 1000 + MSS * (n + 1), 0)), window)
+        packets.append((1.1 + 0.1 * (n // packets_in_flight + 1), acked))
+    packets.sort(key=lambda packet: (packet[0], packet[1][20:22] != b"\0P"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _read(pcap(packets))
+    named = [str(warning.message) for warning in caught if "window" in str(warning.message)]
+    assert [text.endswith("the rate is not that of congestion control") for text in named] == [True] * is_named
+
+
 @pytest.mark.parametrize(("pause", "is_named"), [(0.1, False), (0.3, True), (60.0, True)])
 def test_pauses_of_the_application_are_named(pause: float, is_named: bool) -> None:
     """Ten answers of two packets on one connection: the rate is that of the requests."""
@@ -769,7 +795,7 @@ def test_captures_of_tcpdump(name: str) -> None:
         if flags & 2:
             options = b"\2\4" + struct.pack(">H", 1460)
             options += b"\1\1\x08\x0a" + bytes(8) if name != "ssh" else b""  # no timestamps there
-        head = struct.pack(">HHIIBBHHH", *ports, 7 + number, (ack + 7) * (ack > 0), (5 + len(options) // 4) << 4, flags, 1000, 0, 0)  # fmt: skip
+        head = struct.pack(">HHIIBBHHH", *ports, 7 + number, (ack + 7) * (ack > 0), (5 + len(options) // 4) << 4, flags, 60000, 0, 0)  # fmt: skip
         data = ipv4(head + options + bytes(length))
         lines.append((1.0 + 1e-6 * time, ethernet(0x0800, data) if wrap == "ethernet" else bytes(14) + b"\x08\0" + data))  # fmt: skip
     found = _read(pcap(lines, 1 if wrap == "ethernet" else 113), least_packets=2)
