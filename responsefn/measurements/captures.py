@@ -828,14 +828,15 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     if closed:
         reason = "the receiver's window was closed in this part of the time: the rate is not that of congestion control"
         warnings.warn(f"{path}: {first_names(closed)}: {reason}", stacklevel=3)
-    full = [
+    filled = [
         f"{name} ({share:.0%})"
         for name, flow, _ in measured_flows
-        if (share := flow.full_time / (flow.last_time - flow.first_time)) >= LIMITED_SHARE and not flow.closed_time
+        if (share := min(flow.full_time / (flow.last_time - flow.first_time), 1.0)) >= LIMITED_SHARE
+        and not flow.closed_time
     ]
-    if full:
+    if filled:
         reason = "the receiver's window was full in this part of the time: the rate is not that of congestion control"
-        warnings.warn(f"{path}: {first_names(full)}: {reason}", stacklevel=3)
+        warnings.warn(f"{path}: {first_names(filled)}: {reason}", stacklevel=3)
     idle = [
         f"{name} ({share:.0%})"
         for name, flow, _ in measured_flows
