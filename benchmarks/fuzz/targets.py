@@ -114,7 +114,7 @@ def _markov() -> dict[str, dict[str, Any]]:
         "ObservedPath": {"times": [0.0, 1.0], "states": [0, 1], "end": 2.0},
         "Panel": {"times": [0.0, 1.0], "states": [0, 1]},
         "explore": {"model": lambda n: [((n + 1) % 3, 1.0)], "start": 0},
-        "fit_map": {"intervals": [1.0, 2.0, 6.0] * 4, "phases": 1},
+        "fit_map": {"intervals": [1.0, 2.0, 12.0] * 4, "phases": 1},
         "fit_phase_type": {"times": [1.0, 2.0, 6.0], "phases": 1},
         "from_networkx": {"graph": graph},
         "generator": {"model": small},
