@@ -54,13 +54,17 @@ class Network(NamedTuple):
     jitter: float
     min_rto: float
 
-    def run(self, *rules: Any) -> Trajectory:
-        """Return the run of flows with these rules, one each."""
+    def scenario(self, *rules: Any) -> Scenario:
+        """Return the scenario of flows with these rules, one each."""
         flows = [
             Flow(f"flow {n}", (f"sender {n}", "queue", "receiver"), rule, start=0.1 * n, **self.options)
             for n, rule in enumerate(rules)
         ]
-        scenario = Scenario(f"network {self.seed}", self.links, flows, min_rto=self.min_rto)
+        return Scenario(f"network {self.seed}", self.links, flows, min_rto=self.min_rto)
+
+    def run(self, *rules: Any) -> Trajectory:
+        """Return the run of flows with these rules, one each."""
+        scenario = self.scenario(*rules)
         return simulate_packets(scenario, self.method, duration=4.0, sample=0.02, packet_jitter=self.jitter)
 
 
