@@ -89,9 +89,9 @@ test-all: check $(VENV)/.everything ## the slow tests too, the simulators' and t
 
 # Another part of the slow tests each day. DATE=2026-01-31 repeats the order of that day.
 DATE ?= $(shell date +%F)
-SLICE_SECONDS ?= 90
+SLICE_SECONDS ?= 60
 
-slow-slice: $(VENV)/.dev ## slow tests for about two minutes, drawn by the date; DATE=YYYY-MM-DD repeats a draw
+slow-slice: $(VENV)/.dev ## slow tests for one to two minutes, drawn by the date; DATE=YYYY-MM-DD repeats a draw
 	$(PY) -m pytest -n auto --dist worksteal --slice-date $(DATE) --slice-seconds $(SLICE_SECONDS) \
 		-m "slow and not simulators and not browser and not network and not longest"
 

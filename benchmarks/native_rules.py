@@ -69,19 +69,8 @@ def main(
     with tempfile.TemporaryDirectory() as folder:
         for name, rule in PORTS.items():
             library = Path(folder) / f"{name}.so"
-            command = [
-                "cc",
-                *C_OPTIONS,
-                "-fPIC",
-                "-shared",
-                "-I",
-                cc_header(),
-                SOURCES / f"{name}.c",
-                "-o",
-                library,
-                "-lm",
-            ]
-            subprocess.run(list(map(str, command)), check=True)
+            linked = "-fPIC", "-shared", "-I", cc_header(), SOURCES / f"{name}.c", "-o", library, "-lm"
+            subprocess.run(list(map(str, ("cc", *C_OPTIONS, *linked))), check=True)
             native, ratios, costs = NativeRule(library), [], []
             for seed in progress_bar(range(FIRST_SEED, FIRST_SEED + networks), desc=name, unit="network"):
                 trial = 50.0
