@@ -35,6 +35,7 @@ from .network.demands.traffic import FlowSizes, TrafficOptions, flow_sizes, rand
 from .network.demands.workloads import WorkloadOptions, load_workload, read_workload
 from .network.elements.base import PassingPacket, PathElement
 from .network.elements.delays import Aggregation, DelayTrace, Jitter, Reordering
+from .network.elements.lifetimes import MaxTransitDelay
 from .network.elements.losses import BurstLoss, PeriodicLoss, Policer
 from .network.elements.rates import RateTrace
 from .network.endpoints.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
@@ -127,6 +128,7 @@ __all__ = [
     "LinkEvent",
     "LinkLaw",
     "Links",
+    "MaxTransitDelay",
     "NativeRule",
     "OnOff",
     "Packets",

@@ -92,6 +92,7 @@ def _elements() -> None:
         Flow,
         Jitter,
         Link,
+        MaxTransitDelay,
         PeriodicLoss,
         Policer,
         Reordering,
@@ -106,6 +107,7 @@ def _elements() -> None:
     elements = (
         *(Jitter(name, 1e-3), Reordering(name, 0.01, 1e-3), Aggregation(name, interval=1e-3)),
         *(Policer(name, 700.0, 20.0), BurstLoss(name, 1e-3, 0.5), PeriodicLoss(name, 100)),
+        MaxTransitDelay(name, 1.0),
     )
     simulate(Scenario("first use", links, (flow,), elements=elements), level="packets", duration=0.2)
 

@@ -301,6 +301,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "DelayTrace": {"link": "1->2", "times": (0.0, 1.0), "delays": (0.0, 0.01)},
         "Jitter": {"link": "1->2", "bound": 0.01},
         "JitteredPath": {"bandwidth": 1000.0, "rtt": 0.05, "buffer": 50, "bound": 0.01},
+        "MaxTransitDelay": {"link": "1->2", "delay": 0.05},
         "PeriodicLoss": {"link": "1->2", "every": 50},
         "Policer": {"link": "1->2", "rate": 100.0, "burst": 10.0},
         "Poisson": {"rate": 100.0},

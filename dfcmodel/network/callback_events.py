@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.elements.base import PassingPacket
+from dfcmodel.network.elements.base import PassingPacket, PathElement
 from dfcmodel.network.endpoints.receivers import ReceivedPacket
 from dfcmodel.network.queueing.disciplines import Arrivals
 from dfcmodel.network.queueing.link_laws import MAX_END_STATE, LinkEvent
@@ -27,12 +27,12 @@ from responsefn.rule_events import (
 )
 
 if TYPE_CHECKING:
-    from dfcmodel.network.elements.base import PathElement
     from dfcmodel.network.endpoints.receivers import ReceiverAgent
     from dfcmodel.network.queueing.disciplines import QueueManager
     from dfcmodel.network.queueing.link_laws import LinkLaw
 
 __all__ = [
+    "ELEMENT_EVENTS",
     "LAW_EVENTS",
     "PROGRAM_EVENTS",
     "Signature",
@@ -51,7 +51,8 @@ INPUT_OFFSET = MAX_STATE + MAX_PARAMETERS
 AGENT_EVENTS = ("on_packet", "on_timer")
 PROGRAM_EVENTS = ("on_enqueue", "on_dequeue", "queue_of")
 LAW_EVENTS = ("may_send", "on_send", "on_message", "on_arrival", "on_departure")
-"""Functions of receiver agents, of switch programs and of laws, in the order of the tables of their addresses."""
+ELEMENT_EVENTS = ("on_packet", "on_leaving")
+"""Functions of receiver agents, switch programs, laws and elements, in the order of their tables of addresses."""
 LAW_EVENTS_AT_RECEIVER = ("on_arrival", "on_departure")
 
 Signature = tuple[type[Any], tuple[str, ...]]
@@ -139,10 +140,15 @@ def program_events_of(signatures: tuple[Signature, ...]) -> Any:
 
 
 def element_events_of(signatures: tuple[Signature, ...]) -> Any:
-    """Return the address of `on_packet` of each element of paths, (at least 1,); 0 without elements."""
-    table = np.zeros(max(1, len(signatures)), dtype=np.uint64)
-    for n, signature in enumerate(signatures):
-        table[n] = _callback(signature, "on_packet", PassingPacket._fields, floats=True).address
+    """Return addresses of the functions of elements of paths, in the order of `ELEMENT_EVENTS`, (at least 1, 2).
+
+    They are 0 for functions inherited from `PathElement`, which return the state unchanged.
+    """
+    table = _no_addresses(signatures, ELEMENT_EVENTS)
+    for row, signature in zip(table, signatures, strict=False):
+        for k, event in enumerate(ELEMENT_EVENTS):
+            if getattr(signature[0], event) is not getattr(PathElement, event):
+                row[k] = _callback(signature, event, PassingPacket._fields, floats=True).address
     return table
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from dfcmodel.network.callback_events import (
+    ELEMENT_EVENTS,
     LAW_EVENTS,
     PROGRAM_EVENTS,
     agent_events_of,
@@ -275,7 +276,7 @@ class PacketRun:
                 returned = LAW_EVENTS[it["failed_in"]], LAW_FIELDS[field], value
                 refuse_law(self.plan, int(arrays["feeder"]["port"][n]), int(it["asks"]), now, returned)
             else:
-                refuse_element(self.plan, n, now, (ELEMENT_FIELDS[field], value))
+                refuse_element(self.plan, n, now, (ELEMENT_EVENTS[it["failed_in"]], ELEMENT_FIELDS[field], value))
 
     def _check_rules(self) -> None:
         """Raise RuleError for the first window rule that has returned an invalid window."""

@@ -167,6 +167,9 @@ def _check_elements(scenario: Scenario, method: Packets) -> None:
         if element.changes_flow and (rule.pauses or rule.diffuses):
             msg = "flow control between the ends of a link counts what is on the link; use another one"
             raise ValueError(f"elements: link of {kind} = {name!r} with {rule!r}: {msg}")
+        if element.acts_on_leaving() and (rule.diffuses or rule.pauses == "flow" or isinstance(rule, LinkLaw)):
+            msg = "counts what leaves its queue, which on_leaving may drop; use another discipline"
+            raise ValueError(f"elements: link of {kind} = {name!r} with {rule!r}: {msg}")
         if n in scenario.interfaces:
             msg = "is the network interface of a host; use host='direct'"
             raise ValueError(f"elements: link of {kind} = {name!r}: {msg}")
@@ -526,8 +529,8 @@ def refuse_law(plan: PacketPlan, q: int, p: int, now: float, returned: tuple[str
     raise ArithmeticError(f"{where}: {name}.{function} returned {what}: {msg}")
 
 
-def refuse_element(plan: PacketPlan, k: int, now: float, returned: tuple[str, float]) -> None:
-    """Raise ArithmeticError for ``returned``, (field, value), by element k of a path, out of the field's range.
+def refuse_element(plan: PacketPlan, k: int, now: float, returned: tuple[str, str, float]) -> None:
+    """Raise ArithmeticError for ``returned``, (function, field, value), by element k, out of the field's range.
 
     Parameters
     ----------
@@ -536,14 +539,14 @@ def refuse_element(plan: PacketPlan, k: int, now: float, returned: tuple[str, fl
     now
         Time of the run, s.
     returned
-        The field of its State, and the value.
+        The function, the field of its State, and the value.
     """
-    element, (field, value) = plan.scenario.all_elements[k], returned
+    element, (function, field, value) = plan.scenario.all_elements[k], returned
     allowed = {
         "drop": f"must be 0.0, or the number of one of its {count_of(len(element.causes), 'cause')}",
         "mark": "must be 0.0 or 1.0",
         "until": f"must be a time of at most {now + element.largest_hold:g} s, by its largest_hold",
         "copies": f"must be a whole number from 0 to {MAX_COPIES}",
     }
-    where = f"{plan.scenario.name}, t = {now:g} s, link {element.link}"
-    raise ArithmeticError(f"{where}: {type(element).__name__}.on_packet returned {field} = {value:g}: {allowed[field]}")
+    where = f"{plan.scenario.name}, t = {now:g} s, link {element.link}: {type(element).__name__}.{function}"
+    raise ArithmeticError(f"{where} returned {field} = {value:g}: {allowed[field]}")

@@ -1,8 +1,9 @@
 """Elements of paths: effects of links on packets besides queueing.
 
-A `Scenario` has a tuple of elements. Each precedes the queue of a link. It acts on packets of data that arrive at the
-link or on the acknowledgements that return over it, for all flows or for named flows. Elements of one link act in their
-order. Each element is one class, which both the packet level and scenario files take up from this folder.
+A `Scenario` has a tuple of elements. Each belongs to a link. It acts on packets of data before they enter the queue of
+the link or as they leave it, or on the acknowledgements that return over it, for all flows or for named flows. Elements
+of one link act in their order. Each element is one class, which both the packet level and scenario files take up from
+this folder.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ MAX_CAUSES, MAX_DRAWS, MAX_STATE = 4, 2, 16
 
 
 class PassingPacket(NamedTuple):
-    """Inputs of `PathElement.on_packet`: a packet or an ACK that an element sees before the queue of a link.
+    """Inputs of `PathElement.on_packet` and `on_leaving`: a packet or an ACK that an element sees at a link.
 
     Attributes
     ----------
@@ -65,9 +66,11 @@ class PassingPacket(NamedTuple):
     packets
         Size of the packet in packets of data: 1 for data.
     backlog
-        Packets that wait in the queue behind the element.
+        Packets that wait in the queue; a packet that leaves it does not count.
     random, random_2
         Numbers drawn evenly from 0 to 1, as many as ``draws`` says; the others are 0.0.
+    waited
+        Time that the packet has waited in the queue, s; in `on_packet` 0.0.
 
     Examples
     --------
@@ -91,14 +94,16 @@ class PassingPacket(NamedTuple):
     backlog: float
     random: float
     random_2: float
+    waited: float
 
 
 @dataclass(frozen=True)
 class PathElement(Described):
-    """Base of the elements of a path: subclass it, name the parameters, write `on_packet`.
+    """Base of the elements of a path: subclass it, name the parameters, write `on_packet`, or `on_leaving`, or both.
 
-    The function sees each packet before the queue of its link. It is plain Python that also compiles, as a window rule
-    is, and returns the state, updated with ``s._replace(...)``. At packet level; the fluid refuses it.
+    `on_packet` sees each packet before the queue of its link, and `on_leaving` as it leaves the queue to be sent. They
+    are plain Python that also compiles, as a window rule is, and return the state, updated with ``s._replace(...)``. At
+    packet level; the fluid refuses them.
 
     Parameters
     ----------
@@ -120,7 +125,7 @@ class PathElement(Described):
         stores the other fields.
     causes
         Causes of its drops, at most 4: name in tables and words in summaries. A name of `dfcmodel.network.drop_causes`
-        is the cause there.
+        is the cause there. A packet that `on_leaving` drops takes no time of the link: the next one follows at once.
     counts
         Names of the last fields of State, which `Trajectory.element_counts` shows at the end of a run.
     draws
@@ -129,14 +134,15 @@ class PathElement(Described):
         Whether packets go on in the order of their arrival, although their times ``until`` differ.
 
     An element with neither ``until`` nor ``copies`` can stand at a link with flow control, such as `PFC`. Others are
-    refused there: they change the number of packets on the link. Copies are packets of their flow, which the sender
+    refused there: they change the number of packets on the link. So is `on_leaving` with `DFC`, `BFC` and a `LinkLaw`,
+    which count what leaves a queue. Copies are packets of their flow, which the sender
     does not count as sent. A receiver that repairs losses discards them; sources without feedback deliver them.
 
     Raises
     ------
     TypeError
-        For a State, ``causes``, ``counts`` or ``draws`` that violates these rules, and for a parameter that has the
-        name of an attribute or a function of this class.
+        For a State, ``causes``, ``counts`` or ``draws`` that violates these rules, for `on_leaving` with a State that
+        has ``until`` or ``copies``, and for a parameter that has the name of an attribute or a function of this class.
 
     Examples
     --------
@@ -197,6 +203,9 @@ class PathElement(Described):
         draws: Any = cls.draws
         if not isinstance(draws, property) and draws not in range(MAX_DRAWS + 1):
             raise TypeError(f"draws of {kind} = {draws!r}: must be 0, 1 or 2")
+        if cls.acts_on_leaving() and not {"until", "copies"}.isdisjoint(names):
+            msg = "must not be there with on_leaving: packets are held and copied before the queue alone"
+            raise TypeError(f"until, copies of State of {kind}: {msg}")
 
     def __post_init__(self) -> None:
         kind = type(self).__name__
@@ -220,6 +229,16 @@ class PathElement(Described):
     def on_packet(s: Any, q: Any, e: Any) -> Any:
         """Return the state after a packet: ``s`` the state, ``q`` the parameters, ``e`` `PassingPacket`."""
         return s
+
+    @staticmethod
+    def on_leaving(s: Any, q: Any, e: Any) -> Any:
+        """Return the state after a packet that leaves the queue, as `on_packet` does; it may drop or mark it."""
+        return s
+
+    @classmethod
+    def acts_on_leaving(cls) -> bool:
+        """Return whether the class has `on_leaving`."""
+        return cls.on_leaving is not PathElement.on_leaving
 
     def start(self) -> Any:
         """Return the state at the start of a run."""

@@ -267,13 +267,15 @@ ELEMENT = np.dtype(
             "f8",
         ),  # when it passed on the last packet, the period began, a batch has to be passed on, s
         ("kind", "i8"),  # BY_ADDRESS, DELAYS, BATCH
-        ("event", "u8"),  # address of its function
+        ("event", "u8"),  # address of its function for packets that come; 0: it has none
+        ("leaving", "u8"),  # and of that for packets that leave
         ("until", "i8"),  # which number of its state is that; -1: none
         ("copies", "i8"),
         ("draws", "i8"),  # random numbers for each packet
         ("causes", "i8", (4,)),  # of its drops
         ("cause_count", "i8"),
         ("failed", "i8"),  # what it returned that cannot be, see `path_elements`; 0: nothing
+        ("failed_in", "i8"),  # by which function: 0 on_packet, 1 on_leaving
         ("failed_at", "f8"),  # s
         ("failed_value", "f8"),
         ("in_order", "i8"),
@@ -567,12 +569,13 @@ CLOCK = (
 )
 """Numbers of a run in `clock`; options of `dfcmodel.Packets` among them have their names."""
 
-LOSES, REPEATS, FAILS, VARIES, HAS_ELEMENTS, MANAGES, MARKS_LEAVING, ROUTES = 1, 2, 4, 8, 16, 32, 64, 128
+LOSES, REPEATS, FAILS, VARIES, HAS_ELEMENTS, MANAGES, MARKS_LEAVING, ROUTES, ELEMENTS_LEAVING = (2**n for n in range(9))
 """Effects of a port on packets: it loses packets that arrive at random; its link sends frames with errors again, or
 fails at times; its rate changes over time; elements stand in front of its queue; its manager decides on packets that
-arrive, or marks packets that leave; it chooses the next hop, or a watchdog drops packets there."""
+arrive, or marks packets that leave; it chooses the next hop, or a watchdog drops packets there; elements act on packets
+that leave its queue."""
 OF_LINK = REPEATS | FAILS | VARIES
-ON_ARRIVAL, ON_LEAVING = ROUTES | HAS_ELEMENTS | LOSES | MANAGES, OF_LINK | MARKS_LEAVING
+ON_ARRIVAL, ON_LEAVING = ROUTES | HAS_ELEMENTS | LOSES | MANAGES, OF_LINK | MARKS_LEAVING | ELEMENTS_LEAVING
 """Effects of the link, and effects that begin when a packet arrives, and when its transmission begins."""
 FAULT = np.dtype(
     [

@@ -36,6 +36,7 @@ from .layout import (
     BY_RATE,
     CLASSES,
     DUE,
+    ELEMENTS_LEAVING,
     FAILS,
     HAS_ELEMENTS,
     LOSES,
@@ -84,7 +85,7 @@ from .links.laws import (
     waits_by_law,
 )
 from .links.link_retry import retry_time
-from .links.path_elements import HELD, PASSED, flush, pass_elements
+from .links.path_elements import HELD, PASSED, flush, leave_elements, pass_elements
 from .links.pauses import ENDS, count_class, count_excess, process_pause, renew, send_pauses
 from .links.ports import EARLIEST, INTERFACE, LANES, LATEST, advance_packet, drop, keep_packet
 from .links.random_loss import is_lost_at_random
@@ -422,7 +423,7 @@ def passes_at_once(world: Any, u: int, e: int, time: float) -> bool:
 
 @compiled
 def apply_on_leaving(world: Any, u: int, e: int, time: float) -> bool:
-    """Apply link failures, marks and retries (``spent``, s) to e at the start of transmission; return whether dropped.
+    """Apply failures, elements, marks and retries (``spent``, s) to e when its transmission begins; return if dropped.
 
     It comes before disciplines and schedulers count the packet as gone. The time for which the link sends it again, or
     more slowly, is written to the port.
@@ -431,6 +432,13 @@ def apply_on_leaving(world: Any, u: int, e: int, time: float) -> bool:
     port = net.port[u]
     if port.effects & FAILS != 0 and lose_on_link(world, u, e, time):
         return True
+    if port.effects & ELEMENTS_LEAVING != 0:
+        cause = leave_elements(net, senders, u, e, time)
+        if cause != PASSED:
+            if port.waiting > 0:  # the next packet leaves now, also where a message let e go later than `free`
+                port.free = max(port.free, time)
+            discard(world, u, e, time, cause)
+            return True
     if port.effects & MARKS_LEAVING != 0 and is_managed(net, port, e):
         mark_leaving(net, u, e, time, is_markable(net, senders, e))
     if port.effects & OF_LINK != 0:

@@ -10,7 +10,7 @@ import numpy as np
 from dfcmodel.network.callback_events import Signature, element_events_of, signature_of
 from dfcmodel.network.elements.delays import Aggregation, DelayTrace
 from dfcmodel.network.elements.rates import RateTrace
-from dfcmodel.packets.kernel.layout import ELEMENT, HAS_ELEMENTS, PASSING, VARIES
+from dfcmodel.packets.kernel.layout import ELEMENT, ELEMENTS_LEAVING, HAS_ELEMENTS, PASSING, VARIES
 from dfcmodel.packets.kernel.links.path_elements import BATCH, DELAYS
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> di
             row["kind"], row["parameters"][:2] = BATCH, (it.count, it.hold)
         else:
             state, names, numbers = it.start(), it.State._fields, list(it.numbers().values())
-            row["event"] = addresses[signatures.index(signature_of(it))]
+            row["event"], row["leaving"] = addresses[signatures.index(signature_of(it))]
             row["drop"], row["mark"] = state[:2]
             row["state"][: len(state) - 2] = state[2:]
             row["parameters"][: len(numbers)] = numbers
@@ -78,6 +78,10 @@ def lay_out_elements(plan: PacketPlan, port_rows: NDArray[Any], hops: int) -> di
     rated = np.flatnonzero(path.rates >= 0)
     port_rows["effects"][rated] |= VARIES
     port_rows["effects"][np.unique(plan.hops.port[path.first >= 0])] |= HAS_ELEMENTS
+    leaving = np.zeros(last + 1, dtype=np.bool_)  # whether an element from this place of its chain on acts on them
+    for place, k in reversed([*enumerate(path.chains)]):
+        leaving[place] = k >= 0 and (path.elements[k].acts_on_leaving() or leaving[place + 1])
+    port_rows["effects"][np.unique(plan.hops.port[leaving[path.first]])] |= ELEMENTS_LEAVING
     return {
         "element": element,
         "steps": np.array(steps if steps else [(0.0, 0.0)]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import networkx as nx
@@ -15,6 +16,8 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 
 import dfcmodel as dfc
+from dfcmodel.engine.kernel.managers import draw_victims
+from dfcmodel.engine.kernel.records import ARRIVED, MARKABLE, OWED, OWED_MARKS
 from dfcmodel.recoveries import NewRenoRecovery
 from hopflow import Status, mbps, ms
 from hopflow.errors import RuleError
@@ -514,3 +517,18 @@ def test_a_ramp_with_another_function_has_no_expected_marks() -> None:
     assert dfc.RampMarking(LOW, HIGH, MOST).expected() is not None
     with pytest.raises(ValueError, match=r"discipline of link a->b = .*Twice\(.*has no expected marks"):
         dfc.simulate(incast(2, marking=Twice(LOW, HIGH, MOST)), EXPECTED)
+
+
+@pytest.mark.parametrize(("due", "drops", "marks"), [(0.999, 0, 0), (1.0, 1, 1), (2.5, 2, 2), (3.0, 3, 3)])
+def test_each_whole_packet_that_is_due_is_dropped_or_marked(due: float, drops: int, marks: int) -> None:
+    """A packet is due once its whole is, not later; marks of a flow without ECN are drops."""
+    shared = np.zeros((16, 2))
+    shared[ARRIVED] = 1.0
+    shared[MARKABLE] = 1.0, 0.0
+    link = SimpleNamespace(due=due, due_marks=due, arrivals=2.0, owed=0.0)
+    draw_victims(link, 0, 2, shared, np.array([1]))
+    owed, owed_marks = shared[OWED], shared[OWED_MARKS]
+    assert link.owed == owed.sum() + owed_marks.sum() == drops + marks
+    assert owed.sum() >= drops
+    assert owed_marks[1] == 0.0
+    assert link.due == link.due_marks == pytest.approx(due - drops)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,24 +14,28 @@ from hypothesis import strategies as st
 
 import dfcmodel as dfc
 from dfcmodel import (
+    BFC,
     CBR,
     DFC,
     PFC,
     Aggregation,
     BurstLoss,
     ByteBuffer,
+    Credits,
     DelayTrace,
     Flow,
     Fluid,
     Jitter,
     Link,
     Links,
+    MaxTransitDelay,
     Packets,
     PathElement,
     PeriodicLoss,
     Policer,
     RateTrace,
     Reordering,
+    Replay,
     Scenario,
     Twin,
     links_from,
@@ -44,6 +48,8 @@ from dfcmodel import (
 )
 from dfcmodel.network import elements
 from dfcmodel.network.scenario_files import toml_keys
+from hopflow import ms
+from hopflow.parameters import extends
 from responsefn import AIMD, CUBIC, NewReno
 from tests.oracles.engines import plain_simulate
 
@@ -250,6 +256,7 @@ def test_files_keep_elements(tmp_path: Path) -> None:
         PeriodicLoss("b->c", 50),
         Policer("b->c", 100.0, 5.0),
         Reordering("b->c", 0.1, 0.01),
+        MaxTransitDelay("b->c", 0.25),
     )
     scenario = path_of(*elements, source=NewReno())
     assert load_scenario(save_scenario(scenario, tmp_path / "path.toml")) == scenario
@@ -379,6 +386,9 @@ LATE = DelayTrace("b->c", (0.0,), (0.01,))
         (lambda: Policer("b->c", 10.0, 0.5), ("burst", "0.5")),
         (lambda: BurstLoss("b->c", 2.0, 0.5), ("to_bad", "2")),
         (lambda: PeriodicLoss("b->c", 1), ("every", "1")),
+        (lambda: MaxTransitDelay("b->c", 0.0), ("delay = 0", "> 0")),
+        (lambda: MaxTransitDelay("b->c", 20), ("delay = 20", "<= 10; in s")),
+        (lambda: simulate(path_of(MaxTransitDelay("b->c", 1.0)), Fluid()), ("MaxTransitDelay at b->c", "acts on single packets")),
         (lambda: PeriodicLoss("b->c", 2.5), ("every", "2.5")),
         (lambda: DelayTrace("b->c", (1.0, 2.0), (0.0, 0.0)), ("times[0]",)),
         (lambda: DelayTrace("b->c", (0.0, 2.0), (0.0,)), ("lists of one length",)),
@@ -497,3 +507,75 @@ def test_parameters_that_hide_attributes_of_their_base_are_refused(base: Any, na
     with pytest.raises(TypeError, match=message):
         type("Own", (base,), {"__annotations__": {name: "float"}, name: 3.0, "__module__": __name__})
     type("Own", (base,), {"__annotations__": {"begin": "float", "text": "ClassVar[str]"}, "begin": 3.0, "text": ""})
+
+
+# Packets that leave a queue.
+
+
+def test_a_packet_is_dropped_when_it_would_leave_too_late() -> None:
+    """Of 31 packets at one time over 1 packet/ms the k-th would wait k ms; all that would wait longer than 10 ms are lost.
+
+    A packet that is lost takes no time: what comes 12 ms after the first packet finds an idle link.
+    """
+    links = [Link("a", "s", 1e9, 1e-6, 100), Link("s", "b", 1e3, 1e-6, 100)]
+    flows = [Flow("f", ("a", "s", "b"), Replay([0.0] * 31)), Flow("late", ("a", "s", "b"), Replay([0.012]))]
+    limit = MaxTransitDelay("s->b", ms(10.5))
+    run = simulate(Scenario("old", links, flows, duration=0.1, elements=[limit]), Packets())
+    drops = run.drops().to_pandas()
+    assert drops[["flow", "cause", "packets"]].to_numpy().tolist() == [["f", "transit delay", 20.0]]
+    assert run.delivered[:, -1].tolist() == [11.0, 1.0]
+    assert run.imbalance.max() == 0.0
+
+
+@dataclass(frozen=True)
+class Waits(PathElement):
+    """Counts packets on both sides of a queue."""
+
+    @extends(PathElement.State)
+    class State(NamedTuple):
+        """Packets that came and left, and their waiting time, s."""
+
+        came: float = 0.0
+        left: float = 0.0
+        waited: float = 0.0
+
+    counts = ("came", "left", "waited")
+
+    @staticmethod
+    def on_packet(s: Any, q: Any, e: Any) -> Any:
+        """Count the packet; it has not waited."""
+        return s._replace(came=s.came + 1.0, waited=s.waited + e.waited)
+
+    @staticmethod
+    def on_leaving(s: Any, q: Any, e: Any) -> Any:
+        """Count the packet, and its time in the queue."""
+        return s._replace(left=s.left + 1.0, waited=s.waited + e.waited)
+
+
+def test_an_element_may_act_on_both_sides_of_a_queue() -> None:
+    """Ten packets at once over 1 packet/ms wait 0 + 1 + ... + 9 ms."""
+    links = [Link("a", "s", 1e9, 1e-6, 100), Link("s", "b", 1e3, 1e-6, 100)]
+    flow = Flow("f", ("a", "s", "b"), Replay([0.0] * 10))
+    run = simulate(Scenario("both", links, [flow], duration=0.1, elements=[Waits("s->b")]), Packets())
+    assert run.element_counts().value.values.tolist() == pytest.approx([10.0, 10.0, 0.045], abs=1e-6)
+
+
+def test_packets_that_leave_are_neither_held_nor_copied() -> None:
+    with pytest.raises(TypeError, match="until, copies of State of Held: must not be there with on_leaving"):
+
+        class Held(PathElement):
+            @extends(PathElement.State)
+            class State(NamedTuple):
+                until: float = 0.0
+
+            @staticmethod
+            def on_leaving(s: Any, q: Any, e: Any) -> Any:
+                return s
+
+
+@pytest.mark.parametrize("rule", [DFC(), BFC(), Credits(classes=(0,))], ids=str)
+def test_what_counts_packets_that_leave_has_no_on_leaving(rule: Any) -> None:
+    links = [LINKS[0], replace(LINKS[1], discipline=rule)]
+    scenario = replace(path_of(source=NewReno()), links=links, elements=(MaxTransitDelay("b->c", 0.01),))
+    with pytest.raises(ValueError, match=r"link of MaxTransitDelay = 'b->c' with .*: counts what leaves its queue"):
+        simulate(scenario, Packets())

@@ -77,6 +77,38 @@ class Spoiled(dfc.PathElement):
         return s
 
 
+@dataclass(frozen=True)
+class Aged(dfc.PathElement):
+    """Packets that leave a queue late are lost or marked, some at random; packets that come are counted."""
+
+    @extends(dfc.PathElement.State)
+    class State(NamedTuple):
+        """Packets that came and left, and the sum of what waited behind them."""
+
+        came: float = 0.0
+        left: float = 0.0
+        behind: float = 0.0
+
+    causes: ClassVar[Mapping[str, str]] = {"late": "as late ones"}
+    counts = ("came", "left", "behind")
+    draws = 1
+
+    limit: float = 0.02
+
+    @staticmethod
+    def on_packet(s: Any, q: Any, e: Any) -> Any:
+        """Count the packet."""
+        return s._replace(came=s.came + 1.0)
+
+    @staticmethod
+    def on_leaving(s: Any, q: Any, e: Any) -> Any:
+        """Drop or mark the packet if it is old."""
+        s = s._replace(left=s.left + 1.0, behind=s.behind + e.backlog)
+        if e.waited > q.limit:
+            return s._replace(drop=1.0)
+        return s._replace(mark=1.0 if e.waited > 0.5 * q.limit and e.random < 0.5 else 0.0)
+
+
 RATE = 1000.0
 """Of the bottleneck, packets/s."""
 RULES = (NewReno(), CUBIC(), BBR())
@@ -98,6 +130,8 @@ ELEMENTS: dict[str, tuple[Any, ...]] = {
     "late copies": (Duplicates("left->right", 5, 3, 0.004), dfc.Policer("left->right", 900.0, 50.0)),
     "copies of ACKs": (Duplicates("left->right", 3, acks=True), dfc.Jitter("left->right", 1e-3)),
     "causes": (Spoiled("left->right"), dfc.BurstLoss("left->right", 0.003, 0.3)),
+    "transit delay": (dfc.MaxTransitDelay("left->right", 0.018), dfc.PeriodicLoss("left->right", 40)),
+    "ages": (Aged("left->right"), Aged("left->right", 1e-4, acks=True), dfc.Jitter("left->right", 1e-3)),
     "all": (
         dfc.RateTrace("left->right", (0.0, 1.0), (1000.0, 500.0)),
         dfc.BurstLoss("left->right", 0.001, 0.5),
@@ -201,6 +235,33 @@ def test_elements_that_lose_packets_at_links_with_flow_control(rule: Any) -> Non
     assert records.imbalance.max() <= 1e-12
 
 
+LEAVING = (
+    *(dfc.FIFO(), dfc.CoDel(), dfc.PIE(), dfc.DualPI2(), dfc.Fair(), dfc.Priority()),
+    *(dfc.FlowQueueCoDel(), dfc.WeightedFair(), dfc.INT(), dfc.Trimming()),
+    *(dfc.Pause(high=12, low=6), dfc.PFC((0,), xoff=12, xon=6)),
+)
+
+
+@pytest.mark.parametrize("rule", LEAVING, ids=str)
+def test_elements_of_packets_that_leave_as_the_oracle(rule: Any) -> None:
+    """The next packet leaves at once, also behind a pause, and what is lost has left its room."""
+    links = [
+        dfc.Link(a, b, rate, 1e-3, 60, rule)
+        for a, b, rate in (("a", "b", 8e3), ("x", "b", 8e3), ("b", "c", 4e3), ("c", "d", 2e3))
+    ]
+    flows = [
+        dfc.Flow(name, (source, "b", "c", "d"), NewReno(), 60, start=start, priority=n)
+        for n, (name, source, start) in enumerate((("f", "a", 0.0), ("g", "x", 0.01)))
+    ]
+    elements = (Aged("b->c", 0.0015), dfc.MaxTransitDelay("c->d", 0.003))
+    scenario = dfc.Scenario("aged", links, flows, duration=1.0, elements=elements)
+    records = equal_records(plan_scenario(scenario, dfc.Packets(seed=2), duration=1.0, sample=0.1))
+    causes = list(scenario.drop_causes)
+    assert records.causes.sum(axis=0)[[causes.index("late"), causes.index("transit delay")]].sum() > 0
+    assert records.total.sum() > 100
+    assert records.imbalance.max() <= 1e-12
+
+
 def test_copies_and_causes_are_in_the_result() -> None:
     """Of 300 packets of a class every seventh is copied twice; the receiver of a constant rate delivers all."""
     links = [dfc.Link("a", "b", 5e3, 1e-3, 100)]
@@ -268,6 +329,24 @@ def test_values_that_cannot_be_are_named(field: str, value: float, allowed: str)
     message = f"link left->right: Wrong.on_packet returned {field} = {value:g}: {allowed}"
     with pytest.raises(ArithmeticError, match=re.escape(message)):
         dfc.simulate(three_flows((wrong,)), dfc.Packets())
+
+
+@dataclass(frozen=True)
+class WrongLater(dfc.PathElement):
+    """An element that drops a packet that leaves for a cause that it does not have."""
+
+    @staticmethod
+    def on_leaving(s: Any, q: Any, e: Any) -> Any:
+        """Name a second cause."""
+        return s._replace(drop=2.0)
+
+
+def test_the_function_that_returned_a_wrong_value_is_named() -> None:
+    message = (
+        "link left->right: WrongLater.on_leaving returned drop = 2: must be 0.0, or the number of one of its 1 cause"
+    )
+    with pytest.raises(ArithmeticError, match=re.escape(message)):
+        dfc.simulate(three_flows((WrongLater("left->right"),)), dfc.Packets())
 
 
 def test_chains_are_shared_by_hops_with_the_same_elements() -> None:

@@ -182,11 +182,10 @@ class ClassQueues(Queue):
 
     def go(self) -> None:
         """Start the next transmission: of the control class, if something of it waits, without asking the manager."""
-        if self.ready() and self.lines.get(CONTROL):
+        while self.ready() and self.lines.get(CONTROL):
             self.send(*self.pop())
             self.watch()
-        else:
-            super().go()
+        super().go()
 
     def put(self, packet: Packet) -> None:
         """Queue a packet."""

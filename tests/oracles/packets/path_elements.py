@@ -149,24 +149,33 @@ class Called(Passing):
 
     def release(self, packet: Packet, now: float) -> float | None:
         """Return when a packet goes on, with its copies."""
+        if type(self.given).on_packet is dfc.PathElement.on_packet:
+            return now
+        cause = self.decide(self.given.on_packet, packet, now, 0.0)
+        if cause is not None:
+            return self.lose(packet, cause)
+        time = max(now, getattr(self.state, "until", 0.0))
+        self.copies = [(time, replace(packet)) for _ in range(int(getattr(self.state, "copies", 0.0)))]
+        return time
+
+    def decide(self, function: Callable[..., Any], packet: Packet, now: float, waited: float) -> int | None:
+        """Call a function of the element for a packet, which it may mark; return the cause of a drop, or None."""
         simulation, given = self.paths.simulation, self.given
         size = float(simulation.plan.sizes[packet.size])
         draws = [self.draw() for _ in range(given.draws)] + [0.0] * (2 - given.draws)
         seen = dfc.PassingPacket(
             now, float(packet.flow), float(packet.number), float(simulation.plan.priorities[packet.flow]),
             float(packet.is_ack), float(packet.listens), float(packet.marked), size,
-            size / float(simulation.plan.sizes[0]), float(simulation.queues[self.p].length()), *draws,
+            size / float(simulation.plan.sizes[0]), float(simulation.queues[self.p].length()), *draws, waited,
         )  # fmt: skip
         optional = {name: 0.0 for name in ("until", "copies") if name in given.State._fields}
         state = self.state._replace(drop=0.0, mark=0.0, **optional)
-        self.state = given.on_packet(state, self.numbers, seen)
+        self.state = function(state, self.numbers, seen)
         if self.state.drop > 0.0:
             name = list(given.causes)[int(self.state.drop) - 1]
-            return self.lose(packet, list(simulation.plan.scenario.drop_causes).index(name))
+            return list(simulation.plan.scenario.drop_causes).index(name)
         packet.marked |= self.state.mark == 1.0 and packet.listens
-        time = max(now, getattr(self.state, "until", 0.0))
-        self.copies = [(time, replace(packet)) for _ in range(int(getattr(self.state, "copies", 0.0)))]
-        return time
+        return None
 
 
 class Batches(Passing):
@@ -244,6 +253,24 @@ class Paths:
             queue.drop(packet, cause=BY_WATCHDOG)
         else:
             self.go_on(p, packet, first)
+
+    def leave(self, p: int, packet: Packet, came: float) -> int | None:
+        """Pass a packet that leaves a queue, where it came at time ``came``, through the elements; return why it is lost."""
+        place = self.chains.get((p, packet.flow, packet.is_ack), -1)
+        if place < 0:
+            return None
+        assert self.path is not None
+        now = self.simulation.now
+        while (k := self.path.chains[place]) >= 0:
+            place += 1
+            element = self.elements[k]
+            if type(element.given).on_leaving is dfc.PathElement.on_leaving:
+                continue
+            assert isinstance(element, Called)
+            cause = element.decide(element.given.on_leaving, packet, now, now - came)
+            if cause is not None:
+                return cause
+        return None
 
     def state_of(self, k: int) -> Any:
         """Return the state of an element; one that no packet reaches has that at the start."""

@@ -32,6 +32,7 @@ class EventSimulation(Protocol):
     records: EventRecords
     queues: list[Any]
     senders: list[Any]
+    paths: Any
 
     def at(self, time: float, key: int, action: Callable[[], None]) -> None:
         """Schedule an action; actions at equal times run in the order of their keys."""

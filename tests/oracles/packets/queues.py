@@ -213,6 +213,10 @@ class Queue:
             simulation.at(self.end, self.end_key(), partial(self.end_transmission, self.end))
             self.drop_queued(came, packet, BY_FAILURE)
             return
+        cause = simulation.paths.leave(self.p, packet, came)
+        if cause is not None:
+            self.drop_queued(came, packet, cause)
+            return
         if self.sees(packet):
             self.manager.leave(packet)
         self.left[self.queue_of(packet)] = now
@@ -269,8 +273,8 @@ class Queue:
             self.idle_since = self.simulation.now
 
     def go(self) -> None:
-        """Start the next transmission if the port is idle, not paused and has a packet."""
-        if self.ready():
+        """Start the next transmission if the port is idle, not paused and has a packet; after one that is lost the next."""
+        while self.ready():
             came, packet = self.manager.take()
             self.send(came, packet)
             self.watch()

@@ -1,9 +1,10 @@
-"""Path elements in front of the queue of a port, and link rates that change over time.
+"""Path elements in front of the queue of a port and behind it, and link rates that change over time.
 
 A packet passes the elements of its hop in their order, which stands in ``chain``. One that is held enters the calendar
 queue of the same port again, with a key that says where in its chain it goes on. The decision of an element is a
-function of its class, called by address (`dfcmodel.network.elements.base.PathElement.on_packet`). Elements that need
-more than a packet and their state are here: traces and batches. The oracle is `tests.oracles.packets.path_elements`.
+function of its class, called by address: `dfcmodel.network.elements.base.PathElement.on_packet` before the queue,
+`on_leaving` at the start of the transmission. Elements that need more than a packet and their state are here: traces
+and batches. The oracle is `tests.oracles.packets.path_elements`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ __all__ = [
     "RELEASED",
     "delay_of_rate",
     "flush",
+    "leave_elements",
     "pass_elements",
 ]
 
@@ -60,7 +62,10 @@ def value_at(net: Any, k: int, time: float) -> float:
 
 @compiled
 def write_inputs(net: Any, senders: Any, u: int, e: int, element: Any, time: float) -> None:
-    """Write inputs ``seen``, some random, of ``element``, a row, for packet e at port u, and clear its outputs."""
+    """Write inputs ``seen``, some random, of ``element``, a row, for packet e at port u, and clear its outputs.
+
+    The packet came to the queue at its own ``time``, s.
+    """
     port = net.port[u]
     it = net.packet[e]
     element.drop = 0.0
@@ -81,11 +86,12 @@ def write_inputs(net: Any, senders: Any, u: int, e: int, element: Any, time: flo
     element.seen[9] = float(port.waiting + port.held)
     element.seen[10] = uniform(net.stream, u) if element.draws > 0 else 0.0
     element.seen[11] = uniform(net.stream, u) if element.draws > 1 else 0.0
+    element.seen[12] = time - it.time
 
 
 @compiled
-def is_valid(net: Any, element: Any, time: float) -> bool:
-    """Return whether an element's outputs for a packet are valid; record the first invalid one, which ends the run."""
+def is_valid(net: Any, element: Any, time: float, function: int) -> bool:
+    """Return whether the outputs of ``function``, 0 or 1, are valid; record the first invalid one: it ends the run."""
     until = element.state[element.until] if element.until >= 0 else 0.0
     copies = element.state[element.copies] if element.copies >= 0 else 0.0
     failed = 0
@@ -101,6 +107,7 @@ def is_valid(net: Any, element: Any, time: float) -> bool:
         return True
     if element.failed == 0:
         element.failed = failed
+        element.failed_in = function
         element.failed_at = time
         element.failed_value = (element.drop, element.mark, until, copies)[failed - 1]
     net.counters[CROWDED] = 1
@@ -142,7 +149,7 @@ def release_at(net: Any, senders: Any, u: int, e: int, k: int) -> float:
         return time + value_at(net, k, time)
     write_inputs(net, senders, u, e, w, time)
     call_manager(w.event, w)
-    if not is_valid(net, w, time):
+    if not is_valid(net, w, time, 0):
         if w.copies >= 0:
             w.state[w.copies] = 0.0
         return time
@@ -218,6 +225,8 @@ def pass_elements(net: Any, senders: Any, u: int, e: int) -> int:
         if w.kind == BATCH:
             collect(net, u, e, k, RELEASED + i)
             return HELD
+        if w.kind == BY_ADDRESS and w.event == 0:
+            continue
         at = release_at(net, senders, u, e, k)
         if at < 0.0:
             return int(-1.0 - at)
@@ -233,6 +242,26 @@ def pass_elements(net: Any, senders: Any, u: int, e: int) -> int:
                 push(net, copy_packet(net, e), u, at, RELEASED + i)
         if waits:
             return HELD
+    return PASSED
+
+
+@compiled
+def leave_elements(net: Any, senders: Any, u: int, e: int, time: float) -> int:
+    """Apply port u's elements to packet e, which leaves the queue; return PASSED, or the cause of a drop."""
+    i = int64(net.passing[net.packet[e].hop].chain)
+    while net.chain[i] >= 0:
+        w = net.element[net.chain[i]]
+        i += 1
+        if w.leaving == 0:
+            continue
+        write_inputs(net, senders, u, e, w, time)
+        call_manager(w.leaving, w)
+        if not is_valid(net, w, time, 1):
+            return PASSED
+        if w.drop > 0.0:
+            return int(w.causes[int64(w.drop) - 1])
+        if w.mark == 1.0 and w.seen[5] == 1.0:
+            net.packet[e].marked = 1
     return PASSED
 
 
