@@ -18,9 +18,9 @@ __all__ = ["MaxTransitDelay"]
 class MaxTransitDelay(PathElement):
     """The maximum bridge transit delay of a switch: a packet that has waited longer is dropped when it would be sent.
 
-    IEEE 802.1Q, 8.6.7, removes a frame from its queue where the maximum would be exceeded at the time at which it would
-    be sent; the standard recommends 1 s and allows up to 4 s (IEEE 802.1D-2004, table 7-3). A packet that is dropped
-    takes no time of the link. One that is never sent, such as in a deadlock, stays in its queue.
+    IEEE 802.1D bounds the time that a bridge keeps a frame, and recommends 1 s. A bridge counts what it drops for this
+    in ``dot1dBasePortDelayExceededDiscards`` (RFC 4188). A packet that is dropped takes no time of the link. One that
+    is never sent, such as in a deadlock, stays in its queue.
 
     Parameters
     ----------
