@@ -288,6 +288,15 @@ def test_pi2_moves_p_by_both_errors_and_drops_its_square() -> None:
     assert (after.mark, after.next, after.delay) == (0.0, 1.03, 0.05)
 
 
+@pytest.mark.parametrize(("p", "backlog", "delay", "bounded"), [(0.9, 300.0, 0.2, 1.0), (0.1, 0.0, 0.1, 0.0)])
+def test_pi2_keeps_p_between_zero_and_one(p: float, backlog: float, delay: float, bounded: float) -> None:
+    """The square of p' is a probability (RFC 9332, A.1); with p' = 1 all arrivals are dropped, also with ECN."""
+    q = SimpleNamespace(**dfc.PI2(target=0.02, update=0.03, alpha=0.4, beta=3.0, ecn=True).numbers(1500.0))
+    seen = SimpleNamespace(time=1.0, backlog=backlog, capacity=1000.0, arrivals=8.0)
+    after = dfc.PI2.on_step(dfc.PI2.State(p=p, delay=delay), q, seen)
+    assert (after.p, after.drop, after.mark) == (bounded, 8.0 * bounded, 0.0)
+
+
 def test_dualpi2_is_no_manager_of_another_discipline() -> None:
     with pytest.raises(ValueError, match="manager"):
         dfc.Fair(dfc.DualPI2())  # type: ignore[arg-type]
