@@ -243,8 +243,9 @@ def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> S
         solution = solve_on_grid(grid, solver, proof=bool(proof), tight=proof == "tight")
     met = bool(np.isfinite(solution.residual)) and solution.residual <= solver.tolerance
     bound, certificate = solution.error_bound, None
-    few = solution.chain.size <= MAX_MATRIX_STATES and MATRIX_BYTES_PER_STATE * solution.chain.size < available()
-    if met and proof and bound > MAX_USEFUL_BOUND and few:
+    size = solution.chain.size
+    unproved = met and proof and bound > MAX_USEFUL_BOUND
+    if unproved and size <= MAX_MATRIX_STATES and MATRIX_BYTES_PER_STATE * size < available():
         chain, states = solution.chain, solution.chain.recurrent_classes[0]
         Q, components = chain.irreducible(0), chain.components_of(states)
         certificate = Certificate(Q, solution.pi[states], components, tight=proof == "tight")

@@ -197,8 +197,9 @@ class Call:
         self._run(packed, packed, room)
         self._check(self.name)
         count = room[0]
-        values = [RESULT_DECODERS[room[n]](room[n + 1]) for n in range(1, 2 * abs(count) + 1, 2)]
-        return values[0] if count < 0 else tuple(values)
+        if count < 0:
+            return RESULT_DECODERS[room[1]](room[2])
+        return tuple(RESULT_DECODERS[room[n]](room[n + 1]) for n in range(1, 2 * count + 1, 2))
 
 
 def _letters(kinds: tuple[Any, ...]) -> Iterator[str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_SECONDS",
+    "MIN_CHECKED_BYTES",
     "Counter",
     "InfiniteStatesError",
     "Prediction",

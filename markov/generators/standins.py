@@ -66,12 +66,14 @@ class Span:
 
     def below(self, bound: float) -> bool:
         """Return whether the value is < ``bound``, and narrow the range to the values with the same answer."""
-        if not math.isfinite(bound):
-            return self.value < bound
+        if type(bound) is not int:
+            if not math.isfinite(bound):
+                return self.value < bound
+            bound = math.ceil(bound)
         if self.value < bound:
-            self.high = min(self.high, math.ceil(bound) - 1)
+            self.high = min(self.high, bound - 1)
             return True
-        self.low = max(self.low, math.ceil(bound))
+        self.low = max(self.low, bound)
         return False
 
     def fix(self) -> int:
@@ -111,7 +113,11 @@ class Traced:
     def __sub__(self, other: Any) -> Any:
         return self._shift_by(other, -1)
 
+    # Most numbers are of type ``int``: each comparison begins with them, which takes half the time of its other cases.
+
     def __lt__(self, other: Any) -> bool:
+        if type(other) is int:
+            return self.span.below(other - self.offset)
         if isinstance(other, Traced):
             same = other.span is self.span
             return self.offset < other.offset if same else int(self) < int(other)
@@ -122,9 +128,13 @@ class Traced:
         return self.span.below(math.ceil(other) - self.offset)
 
     def __ge__(self, other: Any) -> bool:
+        if type(other) is int:
+            return not self.span.below(other - self.offset)
         return not self < other if _is_ordered(other) else int(self) >= other
 
     def __le__(self, other: Any) -> bool:
+        if type(other) is int:
+            return self.span.below(other - self.offset + 1)
         if isinstance(other, Traced):
             same = other.span is self.span
             return self.offset <= other.offset if same else int(self) <= int(other)
@@ -135,9 +145,14 @@ class Traced:
         return self.span.below(math.floor(other) + 1 - self.offset)
 
     def __gt__(self, other: Any) -> bool:
+        if type(other) is int:
+            return not self.span.below(other - self.offset + 1)
         return not self <= other if _is_ordered(other) else int(self) > other
 
     def __eq__(self, other: object) -> bool:
+        if type(other) is int:
+            bound = other - self.offset
+            return self.span.below(bound + 1) and not self.span.below(bound)
         if not _is_ordered(other):
             return int(self) == other
         return self <= other and self >= other

@@ -11,6 +11,7 @@ the next, ``solve_coarsest``, and ``ascend``, which corrects a level by the next
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -141,12 +142,12 @@ class Schedule(NamedTuple):
     sweeps: Any
 
 
-def visits(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of consecutive visits to each level per cycle, by its number of states, shape (levels,).
+def visits(sizes: Sequence[int]) -> list[int]:
+    """Return the number of consecutive visits to each level per cycle, by its number of states.
 
     A level is visited twice if it is far smaller than the next finer level.
     """
-    return np.concatenate([[1], np.where(sizes[:-1] > MIN_COARSENING_FOR_W * sizes[1:], 2, 1)])
+    return [1, *(2 if fine > MIN_COARSENING_FOR_W * coarse else 1 for fine, coarse in itertools.pairwise(sizes))]
 
 
 def w_cycle(schedule, levels):  # type: ignore[no-untyped-def]
@@ -191,7 +192,7 @@ def solve_coarsest(_: Schedule, grids: GridLevels) -> None:
 
 
 def ascend(level: int, schedule: Schedule, grids: GridLevels) -> None:
-    """Correct a level of a grid by the next level, and sweep it backward."""
+    """Correct a level of a grid by the next level, and sweep it again."""
     grids.levels[level + 1].prolong()
     for _ in range(schedule.sweeps[level]):
         grids.levels[level].backward()
@@ -203,13 +204,15 @@ def cycle_on_grid(levels: Sequence[Any], solve: Callable[[], None], sweeps: Sequ
     Parameters
     ----------
     levels
-        The finest level, which has a ``grid`` and the sweeps ``forward`` and ``backward``, and the coarser levels,
-        which also have ``restrict`` and ``prolong``: they compute their equations from the finer level, and correct it.
+        The finest level, which has a ``grid`` and the sweeps ``forward`` and ``backward``, before and after a
+        correction, and the coarser levels, which also have ``restrict`` and ``prolong``: they compute their equations
+        from the finer level, and correct it.
     solve
-        Solves the equations of the last level.
+        Solves the equations of the last level, at each visit to the level above.
     sweeps
         Number of sweeps before and after a correction, on each level but the last.
     """
-    repeats = visits(np.array([level.grid.size for level in levels])).tolist()
+    repeats = visits([level.grid.size for level in levels])
+    repeats[-1] = 1  # it is solved
     schedule = Schedule((), [0] * len(levels), repeats, sweeps)
     w_cycle(schedule, GridLevels(levels, solve))  # type: ignore[no-untyped-call]

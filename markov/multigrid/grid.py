@@ -35,6 +35,7 @@ from hopflow.fork_safety import cached_property
 from markov.computing.matrices import breadth_first_order, expand
 from markov.computing.resources import check_room
 from markov.generators.standins import Curve
+from markov.multigrid.kernels.tables import Cells, as_unsigned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,6 +68,7 @@ __all__ = [
     "coarsen",
     "cuts_of",
     "disjoint_shifts",
+    "distinct_rows",
     "divide_components",
     "entries_of",
     "factors_along",
@@ -144,6 +146,11 @@ class Grid:
         return np.diff(self.begin[:: self.width])
 
     @cached_property
+    def kind_of_entry(self) -> NDArray[np.int64]:
+        """The kind of cell of each entry (transition), shape (entries,)."""
+        return np.repeat(np.arange(self.kinds), self.counts)
+
+    @cached_property
     def shares(self) -> NDArray[np.float64]:
         """Fraction of the grid's cells that are of each kind, shape (kinds,)."""
         rows = np.bincount(self.row_kind, minlength=len(self.rows)).astype(np.float64)
@@ -155,7 +162,7 @@ class Grid:
     def cyclic(self) -> NDArray[np.bool_]:
         """Whether a cell of each kind has transitions in a circle among its own slots, shape (kinds,)."""
         within = (self.slots != self.others) & ~self.steps.any(axis=1)
-        kind = np.repeat(np.arange(self.kinds), self.counts)
+        kind = self.kind_of_entry
         leads = np.zeros((self.kinds, self.width, self.width), dtype=bool)
         leads[kind[within], self.slots[within], self.others[within]] = True
         in_cycle: NDArray[np.bool_] = np.asarray(leads.any(axis=2))
@@ -183,6 +190,31 @@ class Grid:
         """First entry of each row, and the number of entries, if cells have their own entries, shape (rows + 1,)."""
         counts = self.counts[self.rows].sum(axis=1)
         return np.append(0, np.cumsum(counts[self.row_kind]))
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The cells and transitions of the grid as a record for kernels."""
+        first, starts, numbers = self.segments
+        stops = np.append(starts[1:], 0)
+        stops[first[1:] - 1] = self.shape[-1]
+        return Cells(
+            row_kind=as_unsigned(self.row_kind),
+            rows=as_unsigned(self.rows),
+            first=as_unsigned(first),
+            starts=as_unsigned(starts),
+            stops=as_unsigned(stops),
+            numbers=as_unsigned(numbers),
+            cells=np.uint64(self.shape[-1]),
+            width=np.uint64(self.width),
+            begin=as_unsigned(self.begin),
+            step=as_unsigned(self.step),
+            value_begin=as_unsigned(self.value_begin),
+        )
+
+    @cached_property
+    def coarser(self) -> dict[Cell, tuple[Grid, Aggregation]]:
+        """Results of `coarsen` by the number of cells that are joined along each axis."""
+        return {}
 
 
 def find_segments(
@@ -732,8 +764,8 @@ def entries_of(cuts: Sequence[Numbers], slot: Numbers, width: int, moves: Moves)
     target_boxes = boxes_at(cuts, cells + moves.step[which])
     other = slot[target_boxes, moves.target[which]]
     which, box, slots, other = (part[other >= 0] for part in (which, box, slots, other))
-    steps, number = np.unique(moves.step, axis=0, return_inverse=True)
-    key = ((box * width + slots) * len(steps) + number.ravel()[which]) * width + other
+    steps, number = distinct_rows(moves.step)
+    key = ((box * width + slots) * len(steps) + number[which]) * width + other
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     rate = np.bincount(inverse.ravel(), moves.rate[which]).astype(np.float64)
     row, step = box[first] * width + slots[first], moves.step[which[first]]
@@ -936,12 +968,28 @@ def _rows(numbers: Numbers, cuts: list[Numbers], n_cells: Cell) -> tuple[Numbers
     """Return the kinds of the cells of each distinct row of cells, and the number of the distinct row of each row."""
     lines = numbers.reshape(-1, numbers.shape[-1])
     last = np.searchsorted(cuts[-1], np.arange(n_cells[-1]), "right") - 1
-    rows, line_kind = np.unique(lines[:, last], axis=0, return_inverse=True)
+    distinct, line_kind = distinct_rows(lines)
     row_kind = np.zeros(1, dtype=np.int64)
     for cut, count in zip(cuts[:-1], n_cells[:-1], strict=True):
         which = np.searchsorted(cut, np.arange(count), "right") - 1
         row_kind = np.add.outer(row_kind * len(cut), which).ravel()
-    return rows, line_kind.ravel()[row_kind]
+    return distinct[:, last], line_kind[row_kind]
+
+
+MAX_KEY = 2**62
+
+
+def distinct_rows(table: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the distinct rows of a matrix, sorted, and the index of each row among them, shape (rows,)."""
+    low = table.min(axis=0)
+    sizes = (table.max(axis=0) - low + 1).tolist()
+    if math.prod(sizes) > MAX_KEY:
+        distinct, index = np.unique(table, axis=0, return_inverse=True)
+        return distinct, index.ravel()
+    weights = [math.prod(sizes[n + 1 :]) for n in range(len(sizes))]
+    # one key for each row, in their order: sorting rows takes five times as long
+    _, first, index = np.unique((table - low) @ np.array(weights), return_index=True, return_inverse=True)
+    return table[first], index
 
 
 WIDE_FACTOR = 3  # cells that become one along an axis where they are to be wide
@@ -1014,24 +1062,32 @@ def factors_along(axes: Sequence[bool], *, wide: bool) -> tuple[int, ...]:
 
 def coarsen(grid: Grid, factors: Sequence[int]) -> tuple[Grid, Aggregation]:
     """Return the grid with ``factors`` cells joined along each axis, and the cells and flows that are joined."""
+    key = tuple(factors)
+    if key not in grid.coarser:
+        grid.coarser[key] = _join_cells(grid, key)
+    return grid.coarser[key]
+
+
+def _join_cells(grid: Grid, factors: Cell) -> tuple[Grid, Aggregation]:
+    """Return the result of `coarsen`."""
     factor = np.array(factors)
     shape = tuple(-(-n // f) for n, f in zip(grid.shape, factor.tolist(), strict=True))
     child_rows = _child_rows(grid.shape[:-1], shape[:-1], factor[:-1].tolist())
     padded = np.append(grid.row_kind, -1)[child_rows]  # kinds of the rows of each coarse row
-    combinations, row_kind = np.unique(padded, axis=0, return_inverse=True)
+    combinations, row_kind = distinct_rows(padded)
     last = int(factor[-1])
     n = grid.rows.shape[1]
     lines = np.full((len(grid.rows) + 1, shape[-1] * last), -1)
     lines[: len(grid.rows), :n] = grid.rows
     # kinds of the children of each coarse cell: (combinations, cells, children)
-    cells = lines[combinations].reshape(len(combinations), -1, shape[-1], last)
+    cells: Numbers = lines[combinations].reshape(len(combinations), -1, shape[-1], last)
     cells = cells.transpose(0, 2, 1, 3).reshape(-1, combinations.shape[1] * last)
-    children, kinds = np.unique(cells, axis=0, return_inverse=True)
+    children, kinds = distinct_rows(cells)
     rows = kinds.reshape(len(combinations), shape[-1])
     positions = np.array([(*row, p) for row in np.ndindex(*factor[:-1].tolist()) for p in range(last)])
     entries, parts = _join_flows(grid, children, positions, factor)
-    coarse = Grid(shape, grid.width, *entries, rows, row_kind.ravel())
-    return coarse, Aggregation(tuple(factors), child_rows, children, parts)
+    coarse = Grid(shape, grid.width, *entries, rows, row_kind)
+    return coarse, Aggregation(factors, child_rows, children, parts)
 
 
 def _child_rows(shape: Sequence[int], coarse_shape: Sequence[int], factor: Sequence[int]) -> NDArray[np.int64]:

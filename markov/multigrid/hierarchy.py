@@ -145,7 +145,7 @@ def build_hierarchy(
     target = np.concatenate(all_target)
     unread = np.flatnonzero(target < 0)
     target[unread] = entries[-1] + unread % N_DUMMY_ENTRIES
-    repeats = visits(np.diff(first))
+    repeats = np.array(visits(np.diff(first).tolist()))
     repeats[-1] = 1  # it is eliminated
     return Hierarchy(
         first=np.array(first),

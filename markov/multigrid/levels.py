@@ -18,13 +18,14 @@ import numpy as np
 
 from hopflow.sweeps.executors import cores
 from markov.computing.compilation import bound_kernel
+from markov.computing.matrices import expand
 from markov.multigrid import unrolling
 from markov.multigrid.grid import Aggregation, Grid
 from markov.multigrid.kernels import count_kernels, flow_kernels, rate_kernels, sweep_kernels, vector_kernels
 from markov.multigrid.kernels.count_kernels import CountTable, VaryingNumbers
 from markov.multigrid.kernels.flow_kernels import FinerFlows, Weighted, WeightedRates
-from markov.multigrid.kernels.sweep_kernels import SweepPlan
-from markov.multigrid.kernels.tables import Children, Frequent, Marked, PartTable, SlotRates, as_unsigned, cells_of
+from markov.multigrid.kernels.sweep_kernels import ROWS, SweepPlan
+from markov.multigrid.kernels.tables import Children, Frequent, Marked, PartTable, SlotRates, as_unsigned
 from markov.multigrid.unrolling import Pattern, Sums, frequent, grid_patterns, sum_patterns
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALONE",
+    "MIN_DIVIDED_STATES",
     "MIN_UNROLLED_STATES",
     "Coarse",
     "Finest",
@@ -294,8 +296,8 @@ STRONG_FLOW_RATIO = 0.5  # of the largest flow: axes along which cells are joine
 MIN_UNROLLED_STATES = 100_000_000
 """States of a grid from which sweeps are unrolled for its most frequent kinds of cells.
 
-Unrolled sweeps save 0.25 microseconds per state in a whole solution. Their compilation takes 17 to 70 s of CPU time for
-each shape of grid: one solution of 1e8 states repays it.
+Unrolled loops save 0.1 microseconds per state in a whole solution. Their compilation takes 17 to 70 s of CPU time for
+each shape of grid: two to seven solutions of 1e8 states repay it.
 """
 CYCLIC_CELL_SWEEPS = 4  # sweeps of a cell with transitions in a circle, where few have them
 MAX_REPEATED_SHARE = 0.25  # of the cells: more are swept once
@@ -335,12 +337,13 @@ class Level:
     ) -> None:
         self.grid, self.x, self.unroll, self.team = grid, x, unroll, team
         self.blocks = row_blocks(grid)
-        self.cells = cells_of(grid)
+        self.cells = grid.cells
         often = grid.cyclic & (grid.shares <= MAX_REPEATED_SHARE) & (repeats > 1)
         self.repeats = as_unsigned(np.where(often, repeats, 1))
-        constant = rates is None or rates.counts is None
-        written_out = ~often & (unroll and constant)
-        self.patterns, special = frequent(grid_patterns(grid), grid.shares * written_out)
+        self.patterns: list[Pattern] = []
+        special = np.zeros(grid.kinds, dtype=np.uint64)
+        if unroll and (rates is None or rates.counts is None):
+            self.patterns, special = frequent(grid_patterns(grid), grid.shares * ~often)
         self.frequent = Frequent(special, np.uint64(len(grid.row_kind)))
 
     def by_rows(
@@ -375,6 +378,9 @@ class Level:
             ]
             for spans in self.blocks
         )
+        if len(block_calls) == 1 and not border_calls:
+            (call,) = block_calls
+            return lambda: [call()]
         do = self.team.do  # not by self: levels would hold themselves, and their memory, in a circle
         return lambda: do(block_calls) + [call() for call in border_calls]
 
@@ -385,6 +391,7 @@ class Level:
     def sweeps(
         self,
         cells: Callable[..., Any],
+        rows: Callable[..., Any] | None,
         equations: tuple[Any, ...],
         excluded_row: np.uint64 | None = None,
         rates: RateTable | None = None,
@@ -395,21 +402,36 @@ class Level:
         ----------
         cells
             The loop over the cells of a segment.
+        rows
+            The same loop in several rows side by side; None: rows are swept one after another.
         equations
-            Arrays of the equations, in the order that the loop unpacks them.
+            Arrays of the equations, in the order that the loops unpack them.
         excluded_row
-            A row without unrolled cells; None: none.
+            A row that is swept by itself; None: none.
         rates
             Of the finest grid, if they depend on counts.
         """
         frequent = self.frequent if excluded_row is None else self.frequent._replace(excluded_row=excluded_row)
-        lag = max((pattern.lag for pattern in self.patterns), default=1)
-        together = unrolling.TOGETHER if self.unroll else 1
-        plan = SweepPlan(self.repeats, *frequent, np.uint64(together), np.uint64(lag))
-        run: Any = partial(self.by_rows, helpers=(sweep_kernels.identical_rows, cells), table=rates)
-        text = unrolling.sweeps(self.patterns, cells.__name__)
+        plan = SweepPlan(self.repeats, *frequent, *self._parallel_kinds(rows))
+        loops = [cells] if rows is None else [cells, rows]
+        run: Any = partial(self.by_rows, helpers=(sweep_kernels.identical_rows, *loops), table=rates)
+        text = unrolling.sweeps(self.patterns, cells.__name__, rows and rows.__name__)
         table = self.cells, plan, equations
         return [run(sweep_kernels.sweep, *table, back, self.x, **text) for back in (False, True)]
+
+    def _parallel_kinds(self, rows: Callable[..., Any] | None) -> tuple[NDArray[np.bool_], np.uint64]:
+        """Return whether the cells of each kind are swept in rows side by side, and the lag of each row."""
+        grid, cells = self.grid, self.cells
+        if self.patterns:
+            return self.frequent.special > 0, np.uint64(max(pattern.lag for pattern in self.patterns))
+        reach = np.zeros(grid.kinds, dtype=np.int64)  # along the last axis, of transitions to other rows
+        to_rows = grid.steps[:, :-1].any(axis=1)
+        np.maximum.at(reach, grid.kind_of_entry[to_rows], np.abs(grid.steps[to_rows, -1]))
+        longest = np.zeros(grid.kinds, dtype=np.uint64)
+        np.maximum.at(longest, cells.numbers, cells.stops - cells.starts)
+        lags = as_unsigned(1 + reach)
+        parallel = (longest > ROWS * lags) & (self.repeats == 1) & (rows is not None)
+        return parallel, lags[parallel].max(initial=1)
 
     def sum_rates(
         self,
@@ -456,12 +478,10 @@ class Level:
 
     def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the transitions of all states as a sparse pattern: row pointers, and numbers of the other states."""
-        grid = self.grid
-        kinds = grid.rows[grid.row_kind].ravel()
-        counts = np.diff(grid.begin).reshape(-1, grid.width)[kinds].ravel()
-        steps = [grid.step[self._entries_of(kind)] for kind in kinds]
-        indices = np.concatenate(steps) + np.repeat(np.arange(grid.size), counts)
-        return np.append(0, np.cumsum(counts)), indices
+        slots = self._slots_of_states()
+        counts = np.diff(self.grid.begin)[slots]
+        state, entry = expand(counts)
+        return np.append(0, np.cumsum(counts)), self.grid.step[self.grid.begin[slots][state] + entry] + state
 
     def state_rates(self, rates: Rates) -> tuple[Vector, Vector]:
         """Return the rate of each entry of `pattern`, and 1 / the total rate of each state, 0 if it is absorbing."""
@@ -469,22 +489,22 @@ class Level:
         rates_of_cells, exits = [], []
         for kind, cell in zip(grid.rows[grid.row_kind].ravel(), np.ndindex(*grid.shape), strict=True):
             rate, exit_rate = rates.at_cell(cell)
-            rates_of_cells.append(rate[self._entries_of(kind)])
+            rates_of_cells.append(rate[grid.begin[kind * width] : grid.begin[(kind + 1) * width]])
             exits.append(exit_rate[kind * width : (kind + 1) * width])
         total = np.concatenate(exits)
         with np.errstate(divide="ignore"):
             scale = np.where(total > 0.0, 1.0 / total, 0.0)
         return np.concatenate(rates_of_cells), scale
 
-    def _entries_of(self, kind: Any) -> slice:
-        """Return the range of the entries of a kind of cell, as a slice."""
-        begin, width = self.grid.begin, self.grid.width
-        return slice(int(begin[kind * width]), int(begin[(kind + 1) * width]))
+    def _slots_of_states(self) -> NDArray[np.int64]:
+        """Return kind * width + slot of each state, shape (grid.size,): the index into tables by kind and slot."""
+        kinds, width = self.grid.rows[self.grid.row_kind], self.grid.width
+        slots: NDArray[np.int64] = (kinds[..., None] * width + np.arange(width)).ravel()
+        return slots
 
     def by_state(self, amounts: Vector) -> Vector:
         """Return an amount for each state, shape (grid.size,), from amounts for each kind of cell and slot."""
-        kinds = self.grid.rows[self.grid.row_kind].ravel()
-        by_state: Vector = amounts.reshape(-1, self.grid.width)[kinds].ravel()
+        by_state: Vector = amounts[self._slots_of_states()]
         return by_state
 
     def flows_by_entry(self, by_cell: bool, flows: NDArray[np.floating[Any]]) -> Vector:
@@ -527,12 +547,13 @@ class Finest(Level):
         self.sources: Vector = np.where(occupied.ravel(), SOURCE_RATE, 0.0)
         if rate_arrays.counts:
             equations = rate_arrays.rate, rate_arrays.exit_rate, self.sources, rate_arrays.counts
-            self.forward, self.backward = self.sweeps(count_kernels.cells_by_counts, equations, rates=rate_arrays)
+            self.forward, self.backward = self.sweeps(count_kernels.cells_by_counts, None, equations, rates=rate_arrays)
         else:
             with np.errstate(divide="ignore"):
                 scale = np.where(rates.exit_rate > 0.0, 1.0 / rates.exit_rate, 0.0)
             jumps = rates.rate * np.repeat(scale, np.diff(grid.begin))
-            self.forward, self.backward = self.sweeps(sweep_kernels.cells_by_rates, (jumps, self.sources * scale))
+            loops = sweep_kernels.cells_by_rates, sweep_kernels.rows_by_rates
+            self.forward, self.backward = self.sweeps(*loops, (jumps, self.sources * scale))
         self._rate_table = rate_arrays
         text, balance = unrolling.balance(self.patterns), vector_kernels.balance
         arguments = self.cells, self.frequent, rate_arrays.slots, x
@@ -602,7 +623,8 @@ class Coarse(Level):
         self.sources: Vector = slot_sources[aggregation.children].sum(axis=1).ravel()
         begin = as_unsigned(grid.segment_begin), self.cells.value_begin
         equations = *begin, self.values, self.scale, self.sources
-        self.forward, self.backward = self.sweeps(sweep_kernels.cells_by_flows, equations)
+        loops = sweep_kernels.cells_by_flows, sweep_kernels.rows_by_flows
+        self.forward, self.backward = self.sweeps(*loops, equations)
 
     @property
     def nbytes(self) -> int:

@@ -12,7 +12,7 @@ from hopflow.errors import RuleError, location_of
 from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain, refuse_truth_value
 from markov.computing.compilation import bound_kernel
-from markov.computing.resources import available, check_room
+from markov.computing.resources import MIN_CHECKED_BYTES, available, check_room
 from markov.generators.building import build_chain
 from markov.generators.plain import Calls, describe_difference, edges_by_python, rates_by_source
 from markov.generators.regions import find_regions
@@ -21,7 +21,7 @@ from markov.models.state_tables import StateBlocks, StateTable
 from markov.multigrid.grid import Unsuitable, coarsen, factors_along, lay_out, positions_in_boxes
 from markov.multigrid.kernels import state_kernels
 from markov.multigrid.kernels.state_kernels import Digits, SlotIndex
-from markov.multigrid.kernels.tables import Marked, cells_of
+from markov.multigrid.kernels.tables import Marked
 from markov.multigrid.matrix_free import is_numbered
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class GridStates:
     def __init__(self, layout: Layout, space: Space, start: NDArray[np.int64] | None) -> None:
         self.layout, self.space = layout, space
         grid = layout.out[0]
-        cells, span = cells_of(grid), _all_rows(grid)
+        cells, span = grid.cells, _all_rows(grid)
         combinations = layout.combinations
         slots = np.full((len(combinations), len(layout.shift)), -1)  # of each combination in each kind; -1: none
         for slot in range(combinations.shape[1]):
@@ -125,7 +125,7 @@ class GridStates:
     def _spread(self, grid: Grid, state: int, old: int, new: int) -> None:
         """Add the bit ``new`` to the states with the bit ``old`` to which transitions lead from a state."""
         self.marks[state] |= new
-        table = _all_rows(grid), cells_of(grid)
+        table = _all_rows(grid), grid.cells
         runs = [
             bound_kernel(state_kernels.spread, *table, backward, old, new, self.marks) for backward in (False, True)
         ]
@@ -135,7 +135,7 @@ class GridStates:
             remaining, number = remaining - n_marked, number + 1
             if number == MAX_PASSES:
                 stack = np.empty(STACK_STATES, dtype=np.uint64)
-                runs = [bound_kernel(state_kernels.follow, cells_of(grid), stack, old, new, self.marks)] * 2
+                runs = [bound_kernel(state_kernels.follow, grid.cells, stack, old, new, self.marks)] * 2
 
     def _clear(self, bits: int) -> None:
         """Clear bits of the marks of all states."""
@@ -324,7 +324,10 @@ class GridModel:
     def check_room(self, *, proof: bool) -> None:
         """Raise TooLargeError unless a solution fits into memory, with or without a bound on its error."""
         grid = self.layout.into[0]
-        needed, alone = self.predicted_bytes(proof=proof), self.predicted_bytes(proof=False)
+        needed = self.predicted_bytes(proof=proof)
+        if needed <= MIN_CHECKED_BYTES:
+            return
+        alone = self.predicted_bytes(proof=False)
         hint = f" with a bound on the error (without, proof=False, {alone:.3g})" if proof else ""
         fits = f" ({available() / needed * grid.size:.2g} would fit)"
         check_room(f"{self.model.name} on a grid of {grid.size} states{fits}{hint}", needed)

@@ -27,12 +27,22 @@ from markov.elimination.lu import factorize
 from markov.multigrid import unrolling
 from markov.multigrid.cycle import COARSEST_LEVEL_STATES, cycle_on_grid
 from markov.multigrid.grid import Aggregation, coarsen, factors_along
+from markov.multigrid.hierarchy import sums_by_index
 from markov.multigrid.kernels import count_kernels, hitting_time_kernels, proof_kernels
 from markov.multigrid.kernels.flow_kernels import Weighted
 from markov.multigrid.kernels.hitting_time_kernels import Aggregates, Equations, LeakingEquations, Weights
 from markov.multigrid.kernels.proof_kernels import Checked, Queue, Raising
 from markov.multigrid.kernels.tables import Frequent, Marked, Restriction, as_unsigned
-from markov.multigrid.levels import ALONE, BLOCKS, MIN_UNROLLED_STATES, Level, Parts, Team, rate_table
+from markov.multigrid.levels import (
+    ALONE,
+    BLOCKS,
+    MIN_DIVIDED_STATES,
+    MIN_UNROLLED_STATES,
+    Level,
+    Parts,
+    Team,
+    rate_table,
+)
 from markov.multigrid.model import QUEUED, RECURRENT
 
 if TYPE_CHECKING:
@@ -55,7 +65,8 @@ def weights_of(pi: NDArray[np.float64], team: Team = ALONE) -> Weights:
     """Return the weights and costs of states, for equations of hitting times, from their probabilities pi."""
     largest = float(pi.max())
     levels = np.empty(len(pi), dtype=np.uint8)
-    parts = np.linspace(0, len(pi), BLOCKS + 1).astype(int).tolist()
+    blocks = BLOCKS if len(pi) >= MIN_DIVIDED_STATES else 1
+    parts = np.linspace(0, len(pi), blocks + 1).astype(int).tolist()
     spans = [slice(*span) for span in itertools.pairwise(parts)]
     arguments = hitting_time_kernels.cost_levels, MIN_WEIGHT * largest, largest
     team.do([bound_kernel(*arguments, pi[span], levels[span]) for span in spans])
@@ -159,11 +170,11 @@ class Finest(Level):
         self.excluded_row = np.uint64(cell // grid.shape[-1])
         costs = weights.costs, weights.levels, np.uint64(reference)
         arrays: tuple[Any, ...] = self.jumps, scale, *costs
-        loop: Callable[..., Any] = hitting_time_kernels.cells_by_costs
+        loops: tuple[Any, Any] = hitting_time_kernels.cells_by_costs, hitting_time_kernels.rows_by_costs
         if counts := self.table.counts:
             arrays = self.table.rate, self.table.exit_rate, counts, *costs
-            loop = count_kernels.cells_by_counted_costs
-        self.forward, self.backward = self.sweeps(loop, arrays, self.excluded_row, self.table)
+            loops = count_kernels.cells_by_counted_costs, None
+        self.forward, self.backward = self.sweeps(*loops, arrays, self.excluded_row, self.table)
         self.weights = weights
         rate_arrays = self.table.rate, self.table.counts, np.uint64(reference)
         self.equations = LeakingEquations(*rate_arrays, self.leak, weights)
@@ -217,8 +228,9 @@ class Coarse(Level):
         added = self.cells, fine.children(aggregation), aggregate_of_cell, self.x, fine.x
         self.prolong = self.by_rows(hitting_time_kernels.add_corrections, *added)
         arrays = as_unsigned(grid.segment_begin), self.cells.value_begin, *self.equations
+        loops = hitting_time_kernels.cells_by_shares, hitting_time_kernels.rows_by_shares
         row = np.uint64(self.reference // (grid.shape[-1] * grid.width))
-        self.forward, self.backward = self.sweeps(hitting_time_kernels.cells_by_shares, arrays, row)
+        self.forward, self.backward = self.sweeps(*loops, arrays, row)
 
     def aggregates(self, aggregate_of_cell: NDArray[np.uint64]) -> Aggregates:
         """Return the record of a finer level's aggregates for kernels, by the aggregate of each cell of a row."""
@@ -274,13 +286,16 @@ class _CoarsestSolver:
         else:
             values, self.scale = level.state_rates(level.rates)
             self.scale[level.reference] = 0.5 / level.leak
-        jumps = sp.csr_matrix((values, indices, indptr), shape=(grid.size, grid.size))
+        states = np.arange(grid.size)
+        rows = np.repeat(states, np.diff(indptr))
         diagonal = np.ones(grid.size)
         if isinstance(level, Coarse):  # shares in float32 need not sum to one
             has_outflow = level.out > 0.0
-            diagonal[has_outflow] = np.asarray(jumps.sum(axis=1)).ravel()[has_outflow]
+            diagonal[has_outflow] = sums_by_index(rows, values, grid.size)[has_outflow]
             diagonal[level.reference] += level.leak / level.out[level.reference]
-        matrix = sp.diags_array(diagonal) - sp.diags_array(self.scale) @ jumps
+        entries = np.append(diagonal, -self.scale[rows] * values)
+        positions = np.append(states, rows), np.append(states, indices)
+        matrix = sp.csc_matrix((entries, positions), shape=(grid.size, grid.size))
         self.factors = factorize(matrix, order="MMD_AT_PLUS_A")
 
     def solve(self) -> None:
@@ -325,7 +340,7 @@ class Drift:
 
     def __init__(self, times: HittingTimes, layout: Layout, marks: NDArray[np.uint8]) -> None:
         level = self._level = times.finest
-        self._into, self._marks = Level(layout.into[0], times.h, unroll=False), marks
+        self._into, self._marks = layout.into[0].cells, marks
         self._states: list[NDArray[np.uint64]] = []
         self._counts: tuple[int, ...] = ()
         self._max_failing = 1000 + int(4.0 * level.grid.size ** (2.0 / 3.0))  # of what lies along lines
@@ -356,7 +371,7 @@ class Drift:
 
         Raising h in a state lowers Q h there, and raises it only in states with a transition into it.
         """
-        count, level, into = sum(self._counts), self._level, self._into.cells
+        count, level, into = sum(self._counts), self._level, self._into
         if count > self._max_failing:
             return False
         queue = np.empty(2 * self._max_failing + len(into.step), dtype=np.uint64)

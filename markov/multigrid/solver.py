@@ -34,6 +34,7 @@ from markov.multigrid.cycle import (
     StoppingRule,
     best_shares,
     cycle_on_grid,
+    visits,
 )
 from markov.multigrid.grid import Unsuitable, coarsen, factors_along
 from markov.multigrid.hierarchy import Hierarchy, build_hierarchy
@@ -237,7 +238,8 @@ class Multigrid:
             level = Coarse(grid, aggregation, level)
             level.restrict()
             self.levels.append(level)
-        self.coarsest = _CoarsestLevel(level)
+        sizes = [level.grid.size for level in (self.finest, *self.levels)]
+        self.coarsest = _CoarsestLevel(level, visits(sizes)[-1])
 
     @property
     def nbytes(self) -> int:
@@ -363,10 +365,17 @@ class _CoarsestLevel:
     """The coarsest grid as a chain with a sparse matrix, solved by cycles on its aggregates.
 
     The source of its states is taken out of a likely state, so that flows balance.
+
+    Parameters
+    ----------
+    level
+        The coarsest grid.
+    cycles
+        Number of cycles that solve it.
     """
 
-    def __init__(self, level: Finest | Coarse) -> None:
-        self.level = level
+    def __init__(self, level: Finest | Coarse, cycles: int) -> None:
+        self.level, self._cycles = level, cycles
         self._pattern = level.pattern()
         if isinstance(level, Coarse):
             self._values, self._scale = level.values, level.scale
@@ -399,7 +408,7 @@ class _CoarsestLevel:
         self._run = self.hierarchy.make_cycle(1)
 
     def solve(self) -> None:
-        """Improve the level's x by one cycle on its aggregates, in place."""
+        """Improve the level's x by cycles on its aggregates, in place."""
         if self._scale[self._likely] > MAX_FLOW_RATIO * self._scale.min():
             self._set_up()
         level, levels, n = self.level, self.hierarchy, self.level.grid.size
@@ -407,7 +416,8 @@ class _CoarsestLevel:
         levels.values[self._sources_there] = self._sources
         levels.values[self._sources_there[self._likely]] = 0.0
         levels.x[:n], levels.scale[:n] = level.x, self._scale
-        self._run()
+        for _ in range(self._cycles):
+            self._run()
         level.x[:] = levels.x[:n]
 
 

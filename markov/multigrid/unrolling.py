@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from markov.multigrid.kernels.sweep_kernels import ROWS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 __all__ = [
-    "TOGETHER",
     "Candidates",
     "Pattern",
     "Sums",
@@ -437,8 +438,7 @@ def prolong(width: int, last: int) -> str:
     return "\n".join(with_constants([*lines, *(f"    {line}" for line in body)]))
 
 
-TOGETHER = 4  # rows that are swept side by side, so that none waits for its last sum
-CELLS = "(group_row, k, low, high), grid, plan, equations, backward, x"
+SWEEP_ARGUMENTS = "grid, plan, equations, backward, x"
 SPECIAL = "plan.special[grid.numbers[k]]"
 
 
@@ -493,13 +493,18 @@ EQUATIONS = {
 """By name of the loop."""
 
 
-def sweeps(patterns: Sequence[Pattern], cells: str) -> dict[str, str]:
-    """Return the source text of the parts of a sweep by name; ``cells`` is the name of the loop over cells."""
+def sweeps(patterns: Sequence[Pattern], cells: str, rows: str | None) -> dict[str, str]:
+    """Return the source text of the parts of a sweep by name.
+
+    ``cells`` and ``rows`` are the names of the loops over the cells of one row, and of several rows side by side.
+    """
+    one_by_one = f"{cells}((group_row, k, low, high), {SWEEP_ARGUMENTS})"
     if not patterns:
-        return {"unrolled": "pass", "one_by_one": f"{cells}({CELLS})", "side_by_side": "pass"}
+        side_by_side = "pass" if rows is None else f"{rows}((row, k, cell), {SWEEP_ARGUMENTS})"
+        return {"unrolled": "pass", "one_by_one": one_by_one, "side_by_side": side_by_side}
     return {
         "unrolled": _row_sweep(patterns, EQUATIONS[cells]),
-        "one_by_one": f"{cells}({CELLS})",
+        "one_by_one": one_by_one,
         "side_by_side": _side_by_side(patterns, EQUATIONS[cells]),
     }
 
@@ -525,22 +530,23 @@ def _row_sweep(patterns: Sequence[Pattern], equation: Equation) -> str:
 
 
 def _side_by_side(patterns: Sequence[Pattern], equation: Equation) -> str:
-    """Return source text that sweeps the middle of a segment in ``TOGETHER`` rows side by side."""
+    """Return source text that sweeps the middle of a segment in ``ROWS`` rows side by side."""
+    together = int(ROWS)
 
     def statements(pattern: Pattern) -> list[str]:
         lines = _preamble(pattern, equation)
         for name, backward in (("if backward:", True), ("else:", False)):
             begin, body = [], []
-            for n in range(TOGETHER):
+            for n in range(together):
                 row = plus("row", -n if backward else n)
-                done = f"plan.lag * _k{TOGETHER - 1 - n}"
+                done = f"plan.lag * _k{together - 1 - n}"
                 cell = f"(grid.stops[k] - _k1 - {done})" if backward else f"(grid.starts[k] + {done})"
                 begin.append(f"_s{n} = (({row}) * grid.cells + {cell}) * grid.width")
                 begin += _read_before(pattern, n, backward)
                 first = f"({cell} - grid.starts[k]) * _k{pattern.size}"
                 begin += [f"_v{n} = value_begin[{row}] + before[k] + {first}"] if equation.flows else []
                 body += _cell_sweep(pattern, equation, n, backward)
-            count = f"grid.stops[k] - grid.starts[k] - plan.lag * _k{TOGETHER - 1}"
+            count = f"grid.stops[k] - grid.starts[k] - plan.lag * _k{together - 1}"
             lines += [name, *_loop(begin, f"range(_k0, {count})", body)]
         return lines
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from markov.multigrid.kernels.sweep_kernels import ROWS
 from markov.multigrid.kernels.tables import ONE, ZERO
 from markov.multigrid.kernels.traversals import child_slots, flow_slots
 
@@ -33,6 +34,8 @@ __all__ = [
     "restrict_rate_residual",
     "restrict_residual",
     "row_sums",
+    "rows_by_costs",
+    "rows_by_shares",
     "weight",
 ]
 
@@ -103,6 +106,39 @@ def cells_by_costs(run, grid, plan, equations, backward, h):
             for e in range(grid.begin[base + r], grid.begin[base + r + ONE]):
                 total += h[s + r + grid.step[e]] * rate[e]
             h[s + r] = 0.5 * total if s + r == reference else total
+        s = s - grid.width if backward else s + grid.width
+
+
+def rows_by_costs(run, grid, plan, equations, backward, h):
+    """Do the same as `cells_by_costs` from ``cell`` on in four rows side by side, without the reference."""
+    row, k, cell = run
+    rate, scale, costs, levels, _ = equations
+    base = grid.numbers[k] * grid.width
+    ahead = (grid.cells - plan.lag) * grid.width
+    ahead = ZERO - ahead if backward else ahead
+    s = (row * grid.cells + cell) * grid.width
+    for _ in range(grid.starts[k] + plan.lag * (ROWS - ONE), grid.stops[k]):
+        for m in range(ZERO, grid.width):
+            r = grid.width - ONE - m if backward else m
+            s0 = s + r
+            s1 = s0 + ahead
+            s2 = s1 + ahead
+            s3 = s2 + ahead
+            t0 = costs[levels[s0]] * scale[base + r]
+            t1 = costs[levels[s1]] * scale[base + r]
+            t2 = costs[levels[s2]] * scale[base + r]
+            t3 = costs[levels[s3]] * scale[base + r]
+            for e in range(grid.begin[base + r], grid.begin[base + r + ONE]):
+                step = grid.step[e]
+                factor = rate[e]
+                t0 += h[s0 + step] * factor
+                t1 += h[s1 + step] * factor
+                t2 += h[s2 + step] * factor
+                t3 += h[s3 + step] * factor
+            h[s0] = t0
+            h[s1] = t1
+            h[s2] = t2
+            h[s3] = t3
         s = s - grid.width if backward else s + grid.width
 
 
@@ -204,6 +240,52 @@ def cells_by_shares(run, grid, plan, equations, backward, h):
             if s + r == reference:
                 total -= leak / out[s + r] * value
             h[s + r] = value + total
+        s = s - grid.width if backward else s + grid.width
+        v = v - n_entries if backward else v + n_entries
+
+
+def rows_by_shares(run, grid, plan, equations, backward, h):
+    """Do the same as `cells_by_shares` from ``cell`` on in four rows side by side, without the reference."""
+    row, k, cell = run
+    before, value_begin, values, right = equations[:4]
+    base = grid.numbers[k] * grid.width
+    n_entries = grid.begin[base + grid.width] - grid.begin[base]
+    ahead = (grid.cells - plan.lag) * grid.width
+    ahead = ZERO - ahead if backward else ahead
+    next_row = row - ONE if backward else row + ONE
+    behind = plan.lag * n_entries
+    values_ahead = value_begin[next_row] - value_begin[row] + (behind if backward else ZERO - behind)
+    s = (row * grid.cells + cell) * grid.width
+    v = value_begin[row] + before[k] + (cell - grid.starts[k]) * n_entries - grid.begin[base]
+    for _ in range(grid.starts[k] + plan.lag * (ROWS - ONE), grid.stops[k]):
+        for m in range(ZERO, grid.width):
+            r = grid.width - ONE - m if backward else m
+            s0 = s + r
+            s1 = s0 + ahead
+            s2 = s1 + ahead
+            s3 = s2 + ahead
+            value0 = 1.0 * h[s0]  # float64
+            value1 = 1.0 * h[s1]
+            value2 = 1.0 * h[s2]
+            value3 = 1.0 * h[s3]
+            t0 = 1.0 * right[s0]
+            t1 = 1.0 * right[s1]
+            t2 = 1.0 * right[s2]
+            t3 = 1.0 * right[s3]
+            for e in range(grid.begin[base + r], grid.begin[base + r + ONE]):
+                step = grid.step[e]
+                f = v + e
+                t0 += (h[s0 + step] - value0) * values[f]
+                f += values_ahead
+                t1 += (h[s1 + step] - value1) * values[f]
+                f += values_ahead
+                t2 += (h[s2 + step] - value2) * values[f]
+                f += values_ahead
+                t3 += (h[s3 + step] - value3) * values[f]
+            h[s0] = value0 + t0
+            h[s1] = value1 + t1
+            h[s2] = value2 + t2
+            h[s3] = value3 + t3
         s = s - grid.width if backward else s + grid.width
         v = v - n_entries if backward else v + n_entries
 

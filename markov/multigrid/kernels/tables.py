@@ -12,8 +12,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.multigrid.grid import Grid
-
     Numbers = NDArray[np.uint64]
     Vector = NDArray[np.float64]
 
@@ -27,7 +25,6 @@ __all__ = [
     "PartTable",
     "SlotRates",
     "as_unsigned",
-    "cells_of",
 ]
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -70,26 +67,6 @@ class Cells(NamedTuple):
 def as_unsigned(numbers: Any) -> NDArray[np.uint64]:
     """Return whole numbers as a contiguous uint64 array; negative numbers wrap."""
     return np.ascontiguousarray(np.asarray(numbers, dtype=np.int64).astype(np.uint64))
-
-
-def cells_of(grid: Grid) -> Cells:
-    """Return the tables of a grid's cells and transitions as a record for kernels."""
-    first, starts, numbers = grid.segments
-    stops = np.append(starts[1:], 0)
-    stops[first[1:] - 1] = grid.shape[-1]
-    return Cells(
-        row_kind=as_unsigned(grid.row_kind),
-        rows=as_unsigned(grid.rows),
-        first=as_unsigned(first),
-        starts=as_unsigned(starts),
-        stops=as_unsigned(stops),
-        numbers=as_unsigned(numbers),
-        cells=np.uint64(grid.shape[-1]),
-        width=np.uint64(grid.width),
-        begin=as_unsigned(grid.begin),
-        step=as_unsigned(grid.step),
-        value_begin=as_unsigned(grid.value_begin),
-    )
 
 
 class Frequent(NamedTuple):

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from hopflow.sweeps.executors import cores
-from markov import MatrixFree, PauseTandem, stationary
+from markov import MatrixFree, PauseChain, PauseTandem, stationary
 from markov.multigrid import levels
 from markov.multigrid.grid import Grid, coarsen, factors_along
 from markov.multigrid.kernels import count_kernels, rate_kernels
+from markov.multigrid.kernels.sweep_kernels import SweepPlan
 from markov.multigrid.levels import Coarse, Finest, Team
 from markov.multigrid.model import RECURRENT
 from markov.multigrid.proofs import Drift, HittingTimes, weights_of
@@ -259,6 +260,51 @@ def test_a_sweep_by_blocks_is_gauss_seidel_in_their_order(plain, blocks, monkeyp
     assert x == pytest.approx(expected, rel=1e-12)
 
 
+# Four rows side by side have the bits of one row after another.
+
+
+def swept_levels(layout):
+    """Return the numbers of fine and coarse levels after sweeps of random numbers forward and backward."""
+    rng = np.random.default_rng(8)
+    grid, rates = layout.into
+    level = Finest(grid, rates, layout.combinations >= 0, rng.random(grid.size), unroll=False)
+    coarse = Coarse(*coarsen(grid, [3] * len(grid.shape)), level)
+    coarse.restrict()
+    times = HittingTimes(layout, rng.random(grid.size), np.float32)
+    swept = []
+    for part in (level, coarse, times.finest, *times.levels):
+        part.x[:] = rng.random(len(part.x))
+        for sweep in (part.forward, part.backward):
+            sweep()
+            swept.append(part.x.copy())
+    return swept
+
+
+MODELS = [
+    PauseTandem(buffers=(7, 24), high_threshold=17, arrival_rates=(25.0, 1.0)),
+    PauseTandem(buffers=(8, 22), high_threshold=15, recovery="up"),
+    PauseChain(hops=2, buffers=(2, 9, 14), high_threshold=2),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["two rates", "three rates", "three axes"])
+def test_four_rows_side_by_side_have_the_bits_of_single_rows(small, monkeypatch, model):
+    layout, plans = grid_layout(model), []
+
+    def single_rows(*fields):
+        plans.append(SweepPlan(*fields))
+        return plans[-1]._replace(parallel=np.zeros_like(plans[-1].parallel))
+
+    together = swept_levels(layout)
+    monkeypatch.setattr(levels, "SweepPlan", single_rows)
+    single = swept_levels(layout)
+    for plan, grid in zip((plans[0], plans[2]), (layout.into[0], layout.out[0]), strict=True):
+        lengths = (grid.cells.stops - grid.cells.starts)[plan.parallel[grid.cells.numbers]]
+        assert lengths.max() > 4 * plan.lag  # the middle of a segment is swept side by side
+    for a, b in zip(together, single, strict=True):
+        assert np.array_equal(a, b)
+
+
 # Sweeps that are written out are those of the loops.
 
 
@@ -303,7 +349,7 @@ def test_rows_side_by_side_are_swept_as_one_after_another(interpreted, rates):
 def test_what_has_just_been_computed_is_not_read_again():
     """A queue with two phases: a state gets from the cell before, and from the slot before."""
     terms = (Term((), -2), Term((), 2)), (Term((), -1), Term((), 0), Term((), 3))
-    lines = sweeps([Pattern(terms, 2)], "cells_by_rates")["unrolled"].splitlines()
+    lines = sweeps([Pattern(terms, 2)], "cells_by_rates", "rows_by_rates")["unrolled"].splitlines()
     forward = [line.strip() for line in lines[lines.index("    else:") :]]
     assert "_e0_0 = _f0 + x[_s0 + _k2] * _q1 + _c0_0 * _q0" in forward
     assert "_e0_1 = _f1 + x[_s0 + _k3] * _q4 + _e0_0 * _q3 + _c0_1 * _q2" in forward
