@@ -131,6 +131,7 @@ ELEMENTS: dict[str, tuple[Any, ...]] = {
     "copies of ACKs": (Duplicates("left->right", 3, acks=True), dfc.Jitter("left->right", 1e-3)),
     "causes": (Spoiled("left->right"), dfc.BurstLoss("left->right", 0.003, 0.3)),
     "transit delay": (dfc.MaxTransitDelay("left->right", 0.018), dfc.PeriodicLoss("left->right", 40)),
+    "transit delay, held": (dfc.Jitter("left->right", 0.01), dfc.MaxTransitDelay("left->right", 0.018)),
     "ages": (Aged("left->right"), Aged("left->right", 1e-4, acks=True), dfc.Jitter("left->right", 1e-3)),
     "all": (
         dfc.RateTrace("left->right", (0.0, 1.0), (1000.0, 500.0)),
@@ -260,6 +261,41 @@ def test_elements_of_packets_that_leave_as_the_oracle(rule: Any) -> None:
     assert records.causes.sum(axis=0)[[causes.index("late"), causes.index("transit delay")]].sum() > 0
     assert records.total.sum() > 100
     assert records.imbalance.max() <= 1e-12
+
+
+@dataclass(frozen=True)
+class Arrivals(dfc.PathElement):
+    """Sums the waiting times that are given with packets that come, and with packets that leave."""
+
+    @extends(dfc.PathElement.State)
+    class State(NamedTuple):
+        """Sums, s."""
+
+        at_arrival: float = 0.0
+        at_departure: float = 0.0
+
+    counts = ("at_arrival", "at_departure")
+
+    @staticmethod
+    def on_packet(s: Any, q: Any, e: Any) -> Any:
+        """Add the time before the packet's arrival."""
+        return s._replace(at_arrival=s.at_arrival + e.waited)
+
+    @staticmethod
+    def on_leaving(s: Any, q: Any, e: Any) -> Any:
+        """Add the time in the queue."""
+        return s._replace(at_departure=s.at_departure + e.waited)
+
+
+def test_a_packet_that_was_held_has_not_waited_in_the_queue() -> None:
+    """What an element before it holds is no time in the queue; constant rates wait for the packet before them."""
+    links = [dfc.Link("a", "b", 100.0, 1e-3, 100)]
+    flows = [dfc.Flow(name, ("a", "b"), dfc.CBR(10.0), size=5) for name in ("f", "g")]
+    elements = (dfc.Jitter("a->b", 0.03, "constant"), Arrivals("a->b"))
+    scenario = dfc.Scenario("held", links, flows, duration=2.0, elements=elements)
+    table = dfc.simulate(scenario, dfc.Packets()).element_counts().to_pandas().set_index("quantity")["value"]
+    assert table["at_arrival"] == 0.0
+    assert table["at_departure"] == pytest.approx(5 / 100.0)  # five times, one packet behind another, s
 
 
 def test_copies_and_causes_are_in_the_result() -> None:
