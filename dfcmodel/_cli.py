@@ -382,11 +382,11 @@ class _Senders:
         from hopflow.checks import choice
         from hopflow.registry import object_of_call
 
-        def named(parameter: str, name: str) -> type[Discipline]:
+        def discipline_class(parameter: str, name: str) -> type[Discipline]:
             spelled = {key.lower(): key for key in DISCIPLINES}
             return DISCIPLINES[choice(parameter, spelled.get(name.lower(), name), list(DISCIPLINES))]
 
-        return object_of_call("discipline", self.discipline, named, "CoDel(target=0.02)")
+        return object_of_call("discipline", self.discipline, discipline_class, "CoDel(target=0.02)")
 
 
 @dataclass(frozen=True)

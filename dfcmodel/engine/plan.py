@@ -850,7 +850,7 @@ def _count_together(plan: FluidPlan, rows: list[Any]) -> None:
     scenario = plan.scenario
     circles: dict[tuple[int, ...], list[int]] = {}
     for i, row in enumerate(rows):
-        first = scenario.counted_together(plan.order[row["pausing"]])[0]
+        first = scenario.count_group(plan.order[row["pausing"]])[0]
         key: tuple[int, ...] = (-1, i)
         if row["first"] < row["end"] and row["held"] != STORM:
             flow = scenario.flows[plan.network.queues["flow"][int(row["first"])]]

@@ -107,17 +107,17 @@ DEFAULTS = ("edge_default", "node_default", "edge", "node")
 UP = ("up", "isup", "linkup", "enabled", "active", "alive", "online")
 DOWN = ("down", "isdown", "linkdown", "disabled", "inactive", "failed", "isfailed", "broken", "faulty", "offline")
 STATES = ("state", "status", "adminstate", "adminstatus", "operstate", "operstatus", "linkstate", "linkstatus")
-"""Names of attributes, folded, by which graphs of other programs say that a node or a link is up, or down."""
+"""Attributes, as `_plain_name` writes them, by which other programs say that a node or a link is up, or down."""
 NO = ("", "0", "no", "off", "false", "none", "nan")
 DOWN_VALUES = (*DOWN, *NO[1:], "admindown", "administrativelydown", "failure", "fault", "errdisabled", "notconnect")
-"""Values of ``STATES`` that say so, folded."""
+"""Values of ``STATES`` that say so, as `_plain_name` writes them."""
 ROUTING_METRICS = frozenset(("weight", "cost", "metric"))
 """Words of names of attributes of edges by which other programs find shortest paths."""
 PARALLEL = "parallel links are one link with the sum of their rates, or go over a node of their own each"
 UNREAD = f"or leave it out; losses and jitter are elements of a Scenario, and {PARALLEL}"
 """End of the message for an attribute that is not read."""
 COORDINATES = ("lon", "lng", "long")
-"""Names, folded, beside which ``lat`` is the latitude of a node."""
+"""Names, as `_plain_name` writes them, beside which ``lat`` is the latitude of a node."""
 LONGEST_RUN = 1e5
 """Largest simulated time, s."""
 WITHOUT_UNITS = frozenset((float, int, bool, str, tuple, type(None)))
@@ -476,7 +476,7 @@ class RoutedFlows(Described):
 class Ingresses(RoutedFlows):
     """Reserved buffers ("rooms") of lossless classes at links with flow control by class, and their validation."""
 
-    def counted_together(self, n: int) -> tuple[int, ...]:
+    def count_group(self, n: int) -> tuple[int, ...]:
         """Return the links, link n among them, whose packets from one feeder count against one reservation."""
         return self.count_groups.get(n, (n,))
 
@@ -528,7 +528,7 @@ class Ingresses(RoutedFlows):
         It covers all links that are counted together with link n and share their rooms. Flows that share an access link
         share its room; in the fluid each has a separate access link.
         """
-        together = self.counted_together(n)
+        together = self.count_group(n)
         return {(u, priority): room for m in together for u, priority, room in self.ingress(m)}
 
     def rooms_once(self, n: int) -> dict[tuple[int, int], float]:
@@ -543,7 +543,7 @@ class Ingresses(RoutedFlows):
         An access link that flows of a host share (``host="nic"``) has a room for each of its classes. Links that are
         counted together share the reservation in proportion to their buffers.
         """
-        if self.counted_together(n) == (n,):
+        if self.count_group(n) == (n,):
             return float(self._reservations[n])
         if n not in self._group_reservations:
             self._group_reservations[n] = self.part_of_rooms(n, sum(self.rooms_once(n).values()))
@@ -580,7 +580,7 @@ class Ingresses(RoutedFlows):
 
     def _buffer_together(self, n: int) -> float:
         """Return the total buffer of the links that are counted together with link n, packets."""
-        return sum(self.buffer_of(m) for m in self.counted_together(n))
+        return sum(self.buffer_of(m) for m in self.count_group(n))
 
     @cached_property
     def _room_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], NDArray[Any]]:
@@ -690,7 +690,7 @@ class Ingresses(RoutedFlows):
                 msg = f"{link.name} pauses class {min(lossless)} alone, which {kind} cannot among"
                 class_list = ", ".join(map(str, sorted(others)))
                 raise ValueError(f"discipline of link {self.links[u].name!r}: {msg} classes {class_list}; use PFC")
-        together = self.counted_together(n)
+        together = self.count_group(n)
         for m in together:
             other_rule: Any = self.links[m].discipline
             if other_rule is rule:
@@ -1079,9 +1079,9 @@ def check_attributes(graph: nx.Graph[Any], edge_attributes: Collection[str], hin
     edges = ((f"edge {a}->{b}", data, edge_attributes) for a, b, data in graph.edges(data=True))
     for subject, data, read in itertools.chain(nodes, edges):
         for name in data:
-            if name in read or _is_label(name) or _fold_name(name) in (*UP, *DOWN, *STATES):
+            if name in read or _is_label(name) or _plain_name(name) in (*UP, *DOWN, *STATES):
                 continue
-            if _fold_name(name) == "lat" and any(_fold_name(other) in COORDINATES for other in data):
+            if _plain_name(name) == "lat" and any(_plain_name(other) in COORDINATES for other in data):
                 continue
             if read is edge_attributes and _words(name) & ROUTING_METRICS:
                 continue
@@ -1139,10 +1139,10 @@ def check_states(graph: nx.Graph[Any]) -> None:
     edges = ((f"edge {source}->{target}", data) for source, target, data in graph.edges(data=True))
     for subject, data in itertools.chain(nodes, edges):
         for name, value in data.items():
-            folded, said = _fold_name(name), _fold_name(value)
+            plain_name, plain_value = _plain_name(name), _plain_name(value)
             is_down = (
-                (folded in UP and said in NO) or (folded in DOWN and said not in NO)
-                or (folded in STATES and said in DOWN_VALUES)
+                (plain_name in UP and plain_value in NO) or (plain_name in DOWN and plain_value not in NO)
+                or (plain_name in STATES and plain_value in DOWN_VALUES)
             )  # fmt: skip
             if is_down:
                 kind = subject.partition(" ")[0]
@@ -1150,7 +1150,7 @@ def check_states(graph: nx.Graph[Any]) -> None:
                 raise ValueError(f"{name} of {subject} = {format_value(value)}: must be up, or absent: {hint}")
 
 
-def _fold_name(name: object) -> str:
+def _plain_name(name: object) -> str:
     """Return a name in lower case, without underscores and other signs."""
     return re.sub("[^a-z0-9]", "", str(name).lower())
 

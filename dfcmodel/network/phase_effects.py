@@ -88,7 +88,8 @@ def unequal_losses(run: Any) -> list[UnequalLosses]:
     """Return, for full queues at which senders without windows lose unequal parts, the queue, flows and loss ratios.
 
     The flows come over different links. They are equal in source, size and start and, unless they have constant rates,
-    in round-trip time; or they are the only flows of a FIFO queue and have constant rates, see `_expected_losses`.
+    in round-trip time; or they are the only flows of a FIFO queue and have constant rates, see
+    `_losses_of_constant_rates`.
     Packets that arrive in random order would lose equal parts.
     """
     scenario, dropped = run.scenario, run.dropped
@@ -118,7 +119,7 @@ def unequal_losses(run: Any) -> list[UnequalLosses]:
                 unequal.append(UnequalLosses(link, flows[chosen], float(parts.min()), float(parts.max())))
         if (
             any(of_link.link == link for of_link in unequal)
-            or (expected := _expected_losses(run, link, entries)) is None
+            or (expected := _losses_of_constant_rates(run, link, entries)) is None
         ):
             continue
         inputs, which = np.unique(before, return_inverse=True)
@@ -133,7 +134,7 @@ def unequal_losses(run: Any) -> list[UnequalLosses]:
     return unequal
 
 
-def _expected_losses(run: Any, link: int, entries: NDArray[np.int64]) -> NDArray[np.float64] | None:
+def _losses_of_constant_rates(run: Any, link: int, entries: NDArray[np.int64]) -> NDArray[np.float64] | None:
     """Return the losses, in packets, of E senders of constant rates at a FIFO queue, for arrivals in random order.
 
     The queue is a fluid: each flow arrives at the rate of its source from its start until all of its packets, with
@@ -167,20 +168,20 @@ def _expected_losses(run: Any, link: int, entries: NDArray[np.int64]) -> NDArray
         return None
     delays = np.add.reduceat(links.delays[routes.places], before)[::2]
     begins = np.nan_to_num(run.started[flows]) + delays
-    ends = begins + run.emitted[flows] / rates[flows]
-    return _fluid_losses(begins, ends, rates[flows], float(links.rates[link]), scenario.room_of(link))
+    stops = begins + run.emitted[flows] / rates[flows]
+    return _fluid_losses(begins, stops, rates[flows], float(links.rates[link]), scenario.room_of(link))
 
 
 def _fluid_losses(
-    begins: NDArray[np.float64], ends: NDArray[np.float64], rates: NDArray[np.float64], capacity: float, room: float
+    begins: NDArray[np.float64], stops: NDArray[np.float64], rates: NDArray[np.float64], capacity: float, room: float
 ) -> NDArray[np.float64]:
     """Return the packets that F flows, each of a constant rate from its begin to its end, lose at a fluid queue.
 
     >>> _fluid_losses(np.array([0.0, 1.0]), np.array([3.0, 3.0]), np.array([10.0, 5.0]), 10.0, 4.0)
     array([4., 2.])
     """
-    times = np.unique(np.concatenate([begins, ends]))
-    first, last = np.searchsorted(times, begins), np.searchsorted(times, ends)
+    times = np.unique(np.concatenate([begins, stops]))
+    first, last = np.searchsorted(times, begins), np.searchsorted(times, stops)
     changes = np.bincount(first, rates, len(times)) - np.bincount(last, rates, len(times))
     excess = (np.cumsum(changes) - capacity)[:-1] * np.diff(times)
     lost_parts, queue = np.zeros(len(times)), 0.0

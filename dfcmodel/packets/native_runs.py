@@ -89,7 +89,7 @@ class NativeFlows:
     flows: list[int]
     labels: dict[int, list[str]] = field(default_factory=dict)
     numbers: dict[int, list[list[float]]] = field(default_factory=dict)
-    _kept: list[Any] = field(default_factory=list)  # what machine code refers to
+    _references: list[Any] = field(default_factory=list)  # what machine code refers to
 
     @property
     def observes(self) -> bool:
@@ -110,9 +110,9 @@ class NativeFlows:
     def _begin_flow(self, row: Any, f: int, flow: Any, of_rule: Any) -> None:
         """Begin flow f's connection; set its rows, also of its rule and `NATIVE_RULE`; RuleError if it has no state."""
         plan, spec, library = self.plan, self.plan.scenario.flows[f], self._library(f)
-        asked = [0.0 if value is None else float(value) for value in (spec.initial_window, spec.ssthresh)]
+        requested = [0.0 if value is None else float(value) for value in (spec.initial_window, spec.ssthresh)]
         delay = plan.method.ack_delay if plan.delays_acks[f] else 0.0
-        config = Config(f, round(plan.sizes[0]), float(spec.max_window), *asked, float(delay))
+        config = Config(f, round(plan.sizes[0]), float(spec.max_window), *requested, float(delay))
         seed = int(plan.seeds[len(plan.ports) + f])
         rule: Any = spec.source
         name = f"{plan.scenario.name}-{spec.name}"
@@ -129,7 +129,7 @@ class NativeFlows:
             for name in FUNCTIONS:
                 if row[name][0]:
                     callback = CALLBACK(record.wrap(FUNCTIONS.index(name), int(row[name][0])))
-                    self._kept.append(callback)
+                    self._references.append(callback)
                     row[name] = ctypes.cast(callback, ctypes.c_void_p).value
 
     def _apply_first(self, row: Any, f: int, flow: Any, of_rule: Any) -> None:

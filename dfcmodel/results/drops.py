@@ -196,7 +196,7 @@ def _rooms(run: Records, n: int, priority: int) -> tuple[float, float]:
         rooms = scenario.rooms_once(n)
         return max((room for (_, c), room in rooms.items() if c == priority), default=0.0), np.nan
     if rule.pauses == "class":
-        together = scenario.counted_together(n)
+        together = scenario.count_group(n)
         exceeded = excess[np.isin(excess["link"], together) & (excess["priority"] == priority)]
         rooms = scenario.rooms_once(n)
         pairs = []

@@ -352,20 +352,20 @@ def _parts_of_packets(run: Any) -> tuple[str, ...]:
     limited = (
         is_window & (windows < rates * scenario.packet_rtts()) & (run.window.max(axis=1) > AT_MAX_WINDOW * windows)
     )
-    whole = np.where(delayed & (windows >= 2.0), 2.0 * np.floor(0.5 * windows), np.floor(windows))
+    full_windows = np.where(delayed & (windows >= 2.0), 2.0 * np.floor(0.5 * windows), np.floor(windows))
     first = table.numbers_or_nan("initial_window")
     of_rules = table.each("source", lambda rule: rule.State().cwnd if isinstance(rule, WindowRule) else np.inf)
     first = np.where(np.isnan(first), of_rules, first)
     transfers = is_window & (table.numbers("size") < np.inf) & (np.minimum(first, windows) < 2.0)
     transfers &= table.numbers("quick_acks") == 0.0
     waiting = delayed & (transfers | (limited & (windows < 2.0)))
-    parts = limited & ~waiting & (windows > MAX_PART_RATIO * whole)
+    parts = limited & ~waiting & (windows > MAX_PART_RATIO * full_windows)
     messages = []
     if parts.any():
         messages.append(
             f"the window of {_list_flows(scenario, np.flatnonzero(parts))} is no whole number of packets, or odd "
-            f"with delayed ACKs: the fluid has up to {np.max(windows[parts] / whole[parts]):.3g} times the goodput of "
-            "packets"
+            f"with delayed ACKs: the fluid has up to {np.max(windows[parts] / full_windows[parts]):.3g} times the "
+            "goodput of packets"
         )
     if waiting.any():
         messages.append(
@@ -424,7 +424,7 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
     thresholds, room = scenario.by_link(_marking_threshold), _max_queue_of_links(scenario)
     too_high = ~silent & (thresholds >= room)
     loud = ~silent & ~too_high
-    routes, flows, managed = scenario.routes, len(scenario.flows), _managed_hops(scenario)
+    routes, flows, managed = scenario.routes, len(scenario.flows), _is_seen_by_manager(scenario)
     marked = loud[routes.places] & managed
     unmarked = np.flatnonzero(answers & (np.bincount(routes.flow, marked, minlength=flows) == 0)).tolist()
     of_unmarked = np.isin(routes.flow, unmarked) if unmarked else np.ones(len(routes.flow), np.bool_)
@@ -483,7 +483,7 @@ def _pauses_before_marks(run: Any) -> tuple[str, ...]:
     peaks = run.peak_queue[[node[scenario.links[n].source] for n in pausing.tolist()]]
     below = pausing[(thresholds[pausing] > 0.0) & (peaks <= thresholds[pausing])]
     routes = scenario.routes
-    passed = waits[routes.flow] & np.isin(routes.places, below) & _managed_hops(scenario)
+    passed = waits[routes.flow] & np.isin(routes.places, below) & _is_seen_by_manager(scenario)
     if not passed.any():
         return ()
     n = int(routes.places[passed][0])
@@ -496,27 +496,27 @@ def _pauses_before_marks(run: Any) -> tuple[str, ...]:
     )
 
 
-def _managed_hops(scenario: Scenario) -> Flags:
+def _is_seen_by_manager(scenario: Scenario) -> Flags:
     """Return whether the manager of the link of each hop, (H,) as in `Routes`, sees the packets of the hop's flow."""
-    managed = scenario.by_link(_managed_class).astype(np.float64)[scenario.routes.places]  # None: nan
+    managed = scenario.by_link(_class_of_manager).astype(np.float64)[scenario.routes.places]  # None: nan
     priorities = scenario.table.numbers("priority")[scenario.routes.flow]
     return np.asarray(np.isnan(managed) | (managed == priorities))
 
 
-def _managed_class(link: Link) -> int | None:
+def _class_of_manager(link: Link) -> int | None:
     """Return the class that the queue manager of a link sees; None: all classes, or no manager."""
     return getattr(link.discipline, "managed", None)
 
 
-def _managed_classes_without_flows(scenario: Scenario) -> dict[str, str]:
+def _manager_classes_without_flows(scenario: Scenario) -> dict[str, str]:
     """Return reasons by the classes of queue managers that no flow has at any link with them."""
-    routes, seen = scenario.routes, _managed_hops(scenario)
-    used = {_managed_class(scenario.links[n]) for n in np.unique(routes.places[seen]).tolist()}
-    given = {_managed_class(scenario.links[n]) for n in np.unique(routes.places).tolist()}
+    routes, is_visible = scenario.routes, _is_seen_by_manager(scenario)
+    used = {_class_of_manager(scenario.links[n]) for n in np.unique(routes.places[is_visible]).tolist()}
+    present = {_class_of_manager(scenario.links[n]) for n in np.unique(routes.places).tolist()}
     priorities = ", ".join(f"{priority:g}" for priority in np.unique(scenario.table.numbers("priority")))
     return {
         f"managed = {number}": f"priorities of flows: {priorities}, whose packets the manager does not see"
-        for number in sorted(number for number in given - used if number is not None)
+        for number in sorted(number for number in present - used if number is not None)
     }
 
 
@@ -533,13 +533,13 @@ def _classes_lossless_in_part(scenario: Scenario) -> dict[str, str]:
         lossless |= (priorities[routes.flow] == priority) & has_class[routes.places]
     lossy = by_class[routes.places] & ~scenario.is_interface[routes.places] & ~lossless
     in_part = np.bincount(routes.flow[lossless], minlength=len(routes)) > 0
-    places = np.flatnonzero(lossy & in_part[routes.flow])
-    if not len(places):
+    lossy_hops = np.flatnonzero(lossy & in_part[routes.flow])
+    if not len(lossy_hops):
         return {}
-    f, n = int(routes.flow[places[0]]), int(routes.places[places[0]])
+    f, n = int(routes.flow[lossy_hops[0]]), int(routes.places[lossy_hops[0]])
     link: Any = scenario.links[n]
     other = scenario.links[int(routes.places[lossless & (routes.flow == f)][0])].name
-    at_link = places[(routes.places[places] == n) & (priorities[routes.flow[places]] == priorities[f])]
+    at_link = lossy_hops[(routes.places[lossy_hops] == n) & (priorities[routes.flow[lossy_hops]] == priorities[f])]
     names = _list_flows(scenario, np.unique(routes.flow[at_link]))
     listed = ", ".join(map(str, link.discipline.classes))
     return {
@@ -584,7 +584,7 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
     by_class = scenario.by_link(lambda link: link.discipline.pauses == "class")
     meets_classes = np.bincount(routes.flow, by_class[routes.places], minlength=len(table)) > 0
     is_window = table.of_kind(WindowRule)
-    bounded = _bounded_by_windows(run)
+    bounded = _is_bounded_by_window(run)
     have_ranks = len({*table.columns["priority"].values}) > 1
     end = float(run.time[-1])
     unused: dict[str, str] = {}
@@ -643,7 +643,7 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
         listed, used = (", ".join(map(str, values)) for values in (sorted(lossless), priorities))
         unused[f"classes {listed} of {kinds}"] = f"priorities of flows: {used}, which are never paused and may be lost"
     unused |= _ineffective_storms(run, end) | _elements_without_effect(scenario, end, in_packets=run.step == 0.0)
-    unused |= _managed_classes_without_flows(scenario) | _classes_lossless_in_part(scenario)
+    unused |= _manager_classes_without_flows(scenario) | _classes_lossless_in_part(scenario)
     unused |= _thresholds_above_buffers(scenario) | _targets_above_buffers(scenario) | _delays_beyond_run(scenario, end)
     if is_window.any() and scenario.min_rto >= end and scenario.min_rto > LARGEST_MIN_RTO:
         unused["min_rto"] = f"min_rto is in s, and the run ends at {end:g} s: no timer of a retransmission expires"
@@ -808,7 +808,7 @@ def _steps_at_once(run: Any) -> tuple[str, ...]:
         return ()
     routes, flows = scenario.routes, len(scenario.table)
     host, last = routes.first, routes.places[routes.begin + routes.counts - 1]
-    waits, waits_for_own = (
+    waits, waits_at_host = (
         np.bincount(followers, minlength=flows) > 0
         for followers in (follower, follower[host[follower] == host[awaited]])
     )
@@ -819,7 +819,7 @@ def _steps_at_once(run: Any) -> tuple[str, ...]:
     left = np.where(np.isnan(run.finished), run.time[-1], run.finished) - scenario.packet_rtts()
     overlap = left[before] - run.started[after]
     enough = overlap > np.maximum(0.0, MIN_STEP_OVERLAP * (left - run.started)[before])
-    counted = (waits & ~waits_for_own & has_one_job)[after] & same & (run.started[after] > run.started[before])
+    counted = (waits & ~waits_at_host & has_one_job)[after] & same & (run.started[after] > run.started[before])
     affected = np.sort(after[counted & enough])
     if not len(affected):
         return ()
@@ -870,7 +870,7 @@ def _window_mismatches(scenario: Scenario) -> Iterator[str]:
             )
 
 
-def _bounded_by_windows(run: Any) -> Flags:
+def _is_bounded_by_window(run: Any) -> Flags:
     """Return the flows of which ``max_window`` bounds the packets in flight, shape (F,)."""
     table = run.scenario.table
     recoveries = run.recoveries or [SELECTIVE] * len(table)  # not recorded: assume the recovery that bounds
@@ -884,7 +884,7 @@ def _default_windows(run: Any) -> Iterator[str]:
     A rule without a window has reached it if as many packets arrive in a round trip.
     """
     scenario, table = run.scenario, run.scenario.table
-    at_default = _bounded_by_windows(run) & (table.numbers("max_window") == DEFAULT_MAX_WINDOW)
+    at_default = _is_bounded_by_window(run) & (table.numbers("max_window") == DEFAULT_MAX_WINDOW)
     rtts = scenario.packet_rtts()
     needed = scenario.slowest_rates * rtts
     candidates = np.flatnonzero(at_default & (needed > DEFAULT_MAX_WINDOW))

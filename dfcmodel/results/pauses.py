@@ -177,7 +177,7 @@ def requesters_of(run: Records, pause: Any) -> tuple[int, ...]:
     continue over the paused link.
     """
     by, scenario = int(pause["by"]), run.scenario
-    group = scenario.counted_together(by)
+    group = scenario.count_group(by)
     if len(group) == 1 or int(pause["fault"]) == 1:
         return (by,)
     link = int(scenario.access_of(np.array([pause["link"]]))[0])

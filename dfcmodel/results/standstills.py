@@ -140,7 +140,7 @@ class _WaitingPackets:
         if rule.queue_per == "class":
             ingress = int(pause["link"]), int(pause["priority"])
             low = rule.resumes_at(scenario.rooms_once(by).get(ingress, 0.0))
-            counted = np.isin(self.rows["link"], scenario.counted_together(by))
+            counted = np.isin(self.rows["link"], scenario.count_group(by))
             counted &= (self.rows["via"] == pause["link"]) & (self.priorities == pause["priority"])
             counted &= (self.rows["ack"] == 0) | (rule.acks == "class")
         elif rule.pauses == "flow":

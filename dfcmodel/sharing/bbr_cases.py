@@ -59,7 +59,7 @@ class Case:
 
 
 @lru_cache(maxsize=SHARED_RUNS)
-def _shared_run(rule: BBR, path: Path, seed: int) -> Observation:
+def _run_shared_path(rule: BBR, path: Path, seed: int) -> Observation:
     """Run a rule on a path and return the observation; cached, because several cases use the same run."""
     return observe(rule, path, seed)
 
@@ -68,7 +68,7 @@ def _observe(rule: BBR, path: Path, seed: int) -> Observation:
     """Return a run on a path; if the path is `PLAIN` or `LIMITED`, or a shorter one, from a cached run."""
     for shared in (PLAIN, LIMITED):
         if path.duration <= shared.duration and replace(path, duration=shared.duration) == shared:
-            run = _shared_run(rule, shared, seed)
+            run = _run_shared_path(rule, shared, seed)
             if run.timeouts == 0 or path == shared:
                 return run.until(path.duration)
     return observe(rule, path, seed)
@@ -222,7 +222,7 @@ FURTHER_CASES: tuple[Case, ...] = (
          source="draft-ietf-ccwg-bbr, Sect. 5.3.3, 5.3.4.4 and 5.5.10.3 (IsProbingBW, ResetShortTermModel)"),
     Case("Time between probes for bandwidth", _on_path(DISTANT), bbr_state_checks.probe_interval,
          source="draft-ietf-ccwg-bbr, Sect. 5.3.3.8.3 (PickProbeWait)"),
-    Case("Round trips beyond 2^31 and 2^32 bytes", lambda rule, _: _shared_run(rule, BEYOND_32_BITS, 0),
+    Case("Round trips beyond 2^31 and 2^32 bytes", lambda rule, _: _run_shared_path(rule, BEYOND_32_BITS, 0),
          bbr_state_checks.rounds, source="draft-ietf-ccwg-bbr, Sect. 5.5.1 (BBR.round_count)"),
     Case("Window after a timeout", _run_with_timeout, bbr_state_checks.window_after_timeout,
          source="draft-ietf-ccwg-bbr, Sect. 5.6.4.4 (OnEnterRTO, RestoreCwnd)"),
@@ -234,7 +234,7 @@ FURTHER_CASES: tuple[Case, ...] = (
          source="draft-ietf-ccwg-bbr, Sect. 5.6.1, 5.6.4.2 (UpdateMaxInflight) and 5.6.4.6 (SetCwnd)"),
     Case("Round trips between probes for bandwidth", _on_path(PLAIN), bbr_state_checks.probe_rounds,
          source="draft-ietf-ccwg-bbr, Sect. 5.3.3.8 (IsRenoCoexistenceProbeTime)"),
-    Case("Pacing beyond 2^31 and 2^32 bytes/s", lambda rule, _: _shared_run(rule, FAST, 0),
+    Case("Pacing beyond 2^31 and 2^32 bytes/s", lambda rule, _: _run_shared_path(rule, FAST, 0),
          bbr_state_checks.fast_pacing, source="draft-ietf-ccwg-bbr, Sect. 5.6.1 and 5.6.2 (SetPacingRate)"),
     Case("Growth of inflight_longterm in a probe",
          _with_rate_step(Path(rate=5000.0, rtt=0.04, buffer=15, duration=10.0), (500.0, 5000.0)),

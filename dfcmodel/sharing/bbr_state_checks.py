@@ -235,12 +235,12 @@ def rounds(run: Observation) -> list[Check]:
     counts = run.round_count[span:] - run.round_count[:-span]
     least, largest = int(np.argmin(counts)), int(np.argmax(counts))
     return [
-        holds(f"some in {ROUND_TRIPS} of the path", counts[least] >= 1.0, _counted(run, counts, least)),
-        holds(f"no more than {ROUND_TRIPS + 1}", counts[largest] <= ROUND_TRIPS + 1.0, _counted(run, counts, largest)),
+        holds(f"some in {ROUND_TRIPS} of the path", counts[least] >= 1.0, _trips(run, counts, least)),
+        holds(f"no more than {ROUND_TRIPS + 1}", counts[largest] <= ROUND_TRIPS + 1.0, _trips(run, counts, largest)),
     ]
 
 
-def _counted(run: Observation, counts: NDArray[np.float64], n: int) -> str:
+def _trips(run: Observation, counts: NDArray[np.float64], n: int) -> str:
     """Return the round trips counted from sample n on, as a text."""
     return f"{counts[n]:.0f} from {run.time[n]:.2f} s on"
 

@@ -13,7 +13,7 @@ from dfcmodel.sharing.qlog_traces import QlogTrace
 from dfcmodel.sharing.suites.index import ALL, OTHER_NAMES, SUITES
 from dfcmodel.sharing.suites.isolation import judge_isolated
 from dfcmodel.sharing.suites.judging import judge_suite
-from dfcmodel.sharing.suites.known_deviations import known_of_own_rules, read_known
+from dfcmodel.sharing.suites.known_deviations import deviations_of_own_rules, read_known
 from dfcmodel.sharing.suites.results import SuiteConformance
 from dfcmodel.sharing.trace_conformances import TraceConformance, check_trace
 from hopflow.checks import choice, instance, instances, integer
@@ -151,7 +151,7 @@ def _conform(
         raise ValueError(f"against = {against!r}: must be None without the suite rfc9743")
     other = CUBIC() if against is None else instance("against", against, WindowRule, "a rule of a window, or None")
     reasons = dict(known) if isinstance(known, Mapping) else {} if known is None else read_known(Path(known))
-    all_reasons = known_of_own_rules(window) | reasons
+    all_reasons = deviations_of_own_rules(window) | reasons
     judged = []
     with progress_bar(total=len(chosen), desc="conformance", unit="suite") as bar, announcing(bar.set_postfix_str):
         for name in chosen:

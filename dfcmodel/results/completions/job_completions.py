@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 __all__ = ["BUS_FACTORS", "JobCompletion", "job_completion"]
 
 
-def _sent_fraction(hosts: int) -> float:
+def _fraction_sent(hosts: int) -> float:
     """Return the fraction of an array, (N - 1) / N, that each of N hosts sends if all share the work."""
     return (hosts - 1) / hosts
 
 
 BUS_FACTORS: dict[str, Callable[[int], float]] = {
-    "all_reduce": lambda hosts: 2.0 * _sent_fraction(hosts),
-    "reduce_scatter": _sent_fraction,
-    "all_gather": _sent_fraction,
-    "all_to_all": _sent_fraction,
+    "all_reduce": lambda hosts: 2.0 * _fraction_sent(hosts),
+    "reduce_scatter": _fraction_sent,
+    "all_gather": _fraction_sent,
+    "all_to_all": _fraction_sent,
     "broadcast": lambda _: 1.0,
     "reduce": lambda _: 1.0,
 }
@@ -231,7 +231,7 @@ def _check_operation(operation: str, packets: float, moved: _Transfers, nodes: S
     pairs, pair = np.unique(moved.source * hosts + moved.target, return_inverse=True)
     between = np.bincount(pair.reshape(-1), moved.packets)
     lower_bounds = between - np.bincount(pair.reshape(-1))  # without rounding up to whole packets
-    limit = 2.0 * _sent_fraction(hosts) * packets
+    limit = 2.0 * _fraction_sent(hosts) * packets
     if minimum < maximum and (lower_bounds >= limit).any():
         n = int(np.argmax(lower_bounds))
         source, target = (nodes[k] for k in divmod(int(pairs[n]), hosts))

@@ -51,14 +51,14 @@ MARK = b"\0case "
 """Beginning of a line on the standard error that names the case that begins."""
 
 
-def judge_isolated(name: str, against: WindowRule, rule: NativeRule, known: Mapping[str, str]) -> JudgedSuite:
+def judge_isolated(name: str, against: WindowRule, rule: NativeRule, deviations: Mapping[str, str]) -> JudgedSuite:
     """Return verdicts of the suite ``name`` on a native rule, in another process; a crash restarts it at the next case.
 
     Parameters
     ----------
     name, against, rule
         Name of the suite, the rule beside which RFC 9743's sections are judged, and the rule.
-    known
+    deviations
         Reasons of known deviations by suite and case.
     """
     suite = SUITES[name](against)
@@ -67,16 +67,16 @@ def judge_isolated(name: str, against: WindowRule, rule: NativeRule, known: Mapp
     verdicts: list[SuiteVerdict] = []
     printed: set[bytes] = set()  # by the library, in all cases of the suite
     while len(verdicts) < len(suite.cases):
-        with _Process((name, against, rule, dict(known), len(verdicts)), printed) as process:
+        with _Process((name, against, rule, dict(deviations), len(verdicts)), printed) as process:
             for case in suite.cases[len(verdicts) :]:
                 answer, event, failure = process.next_verdict()
                 if failure:
-                    verdicts.append(interrupted(name, case, known, event, failure))
+                    verdicts.append(interrupted(name, case, deviations, event, failure))
                     break
                 verdicts.append(SuiteVerdict(name, case, *answer))
         if failure and suite.shares_runs:
             rest = suite.cases[len(verdicts) :]
-            verdicts += [interrupted(name, case, known, event, failure) for case in rest]
+            verdicts += [interrupted(name, case, deviations, event, failure) for case in rest]
     return JudgedSuite(suite, tuple(verdicts))
 
 
@@ -182,8 +182,8 @@ def _show_output(stream: Any, printed: set[bytes]) -> None:
 
     def end_case() -> None:
         if skipped:
-            known = " as before" if not shown else ", beyond these or as before"
-            sys.stderr.write(f"{case}: the library prints {skipped} more lines{known}\n")
+            more = " as before" if not shown else ", beyond these or as before"
+            sys.stderr.write(f"{case}: the library prints {skipped} more lines{more}\n")
 
     with stream:
         for line in stream:
@@ -237,7 +237,7 @@ def serve() -> None:
     """Run a suite's cases and send verdicts, as the main function of a process; its task comes over standard input."""
     channel = _Channel()
     try:
-        name, against, rule, known, first, call = pickle.load(sys.stdin.buffer)
+        name, against, rule, deviations, first, call = pickle.load(sys.stdin.buffer)
         with open(call, "r+b") as file:  # noqa: PTH123 - a descriptor
             share_current_call(mmap.mmap(file.fileno(), 0))
         rule.loaded  # noqa: B018 - a library that cannot be loaded ends all cases
@@ -254,6 +254,6 @@ def serve() -> None:
     with announcing(lambda text: channel.send(PROGRESS, text)):
         for case in SUITES[name](against).cases[first:]:
             os.write(2, MARK + f"{name}/{case.id}\n".encode())
-            verdict = judge_case(name, case, rule, known, lambda event: channel.send(EVENT, event))
+            verdict = judge_case(name, case, rule, deviations, lambda event: channel.send(EVENT, event))
             channel.send(VERDICT, tuple(verdict[2:]))
     os._exit(0)  # without what the library does at exit

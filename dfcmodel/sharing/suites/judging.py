@@ -102,7 +102,7 @@ class JudgedSuite(NamedTuple):
 
     def count(self, verdict: str) -> int:
         """Return the number of cases with a verdict, such as "failed"."""
-        return sum(each.verdict == verdict for each in self.verdicts)
+        return sum(one.verdict == verdict for one in self.verdicts)
 
     @property
     def headline(self) -> str:
@@ -115,33 +115,33 @@ class JudgedSuite(NamedTuple):
         return ", ".join([text, *counts])
 
 
-def judge_suite(suite: Suite, rule: WindowRule, known: Mapping[str, str]) -> JudgedSuite:
+def judge_suite(suite: Suite, rule: WindowRule, deviations: Mapping[str, str]) -> JudgedSuite:
     """Return the verdicts of all cases of a suite on a rule; none if the suite does not apply to it.
 
     Parameters
     ----------
     suite, rule
         The suite and the rule.
-    known
+    deviations
         Reasons of known deviations by suite and case, ``"rfc9438/consecutive-losses"``.
     """
     if not suite.applies_to(rule):
         return JudgedSuite(suite, (), applies=False)
-    return JudgedSuite(suite, tuple(judge_case(suite.name, case, rule, known) for case in suite.cases))
+    return JudgedSuite(suite, tuple(judge_case(suite.name, case, rule, deviations) for case in suite.cases))
 
 
 def judge_case(
     suite: str,
     case: SuiteCase,
     rule: WindowRule,
-    known: Mapping[str, str],
+    deviations: Mapping[str, str],
     on_event: Callable[[str], object] = str,
 ) -> SuiteVerdict:
     """Run a case and return its verdict; an exception of the rule is a failure, another one an error.
 
     Parameters
     ----------
-    suite, case, rule, known
+    suite, case, rule, deviations
         Name of the suite, the case, the rule, and reasons of known deviations by suite and case.
     on_event
         Called with the event of each observation, as it is made.
@@ -160,9 +160,9 @@ def judge_case(
         text = f"{type(error).__name__}: {lines[0]} ({where.name}, line {where.lineno})"
         after = after_event(observations[-1].event if observations else "")
         if _is_refusal(error):
-            interruption = interrupted(suite, case, known, after, lines[0])
+            interruption = interrupted(suite, case, deviations, after, lines[0])
         elif _runs_rule(error, rule):
-            interruption = interrupted(suite, case, known, after, f"crashed: {text}")
+            interruption = interrupted(suite, case, deviations, after, f"crashed: {text}")
         else:
             reason = f"it could not be run, which is no fault of the rule: {text} in {Path(where.filename).name}"
             interruption = SuiteVerdict(suite, case, ERROR, reason=reason)
@@ -170,7 +170,7 @@ def judge_case(
     wrong = [observation for observation in observations if not case.holds(observation)]
     if not observations:
         return SuiteVerdict(suite, case, NOT_JUDGED, reason="the rule reached no event of this case")
-    verdict, reason = _deviation(suite, case, known) if wrong else (PASSED, "")
+    verdict, reason = _deviation(suite, case, deviations) if wrong else (PASSED, "")
     shown = wrong[0] if wrong else max(observations, key=case.excess)
     expected, found = case.describe(shown)
     if verdict == FAILED and _answers_bytes(rule, case, shown):
@@ -208,21 +208,21 @@ def after_event(event: str) -> str:
     return f"a call after {event}" if event else "a call before the first observation"
 
 
-def interrupted(suite: str, case: SuiteCase, known: Mapping[str, str], event: str, failure: str) -> SuiteVerdict:
+def interrupted(suite: str, case: SuiteCase, deviations: Mapping[str, str], event: str, failure: str) -> SuiteVerdict:
     """Return the verdict on a case that the rule did not complete: failed, or a known deviation.
 
     Parameters
     ----------
-    suite, case, known
+    suite, case, deviations
         Name of the suite, the case, and reasons of known deviations by suite and case.
     event, failure
         When it was interrupted, and what happened.
     """
-    verdict, reason = _deviation(suite, case, known)
+    verdict, reason = _deviation(suite, case, deviations)
     return SuiteVerdict(suite, case, verdict, event, case.expectation, failure, reason)
 
 
-def _deviation(suite: str, case: SuiteCase, known: Mapping[str, str]) -> tuple[str, str]:
+def _deviation(suite: str, case: SuiteCase, deviations: Mapping[str, str]) -> tuple[str, str]:
     """Return (verdict, reason) for a case that deviates: known with its reason, or failed with ""."""
-    reason = known.get(f"{suite}/{case.id}", case.known)
+    reason = deviations.get(f"{suite}/{case.id}", case.known)
     return (KNOWN if reason else FAILED), reason

@@ -13,7 +13,7 @@ from hopflow.text_files import parse_toml, read_text
 if TYPE_CHECKING:
     from responsefn import WindowRule
 
-__all__ = ["known_of_own_rules", "read_known"]
+__all__ = ["deviations_of_own_rules", "read_known"]
 
 OWN = "known_deviations.toml"
 """Tables by class of hopflow's own rules, each of cases with reasons."""
@@ -35,7 +35,7 @@ def read_known(path: Path) -> dict[str, str]:
         raise ValueError(f"known = {str(path)!r}: must be TOML with {FORM}: {error}") from None
 
 
-def known_of_own_rules(rule: WindowRule) -> dict[str, str]:
+def deviations_of_own_rules(rule: WindowRule) -> dict[str, str]:
     """Return reasons by "suite/case" for hopflow's own rules; empty for others, subclasses of its rules included."""
     kind = type(rule)
     if kind.__module__.partition(".")[0] != "responsefn":

@@ -232,7 +232,7 @@ def test_an_interface_is_not_counted_with_a_link_of_its_host_that_carries_acks_a
     ]
     scenario = dfc.Scenario("two links", links, flows, duration=0.6)
     assert scenario.interfaces == {1}
-    assert [scenario.counted_together(n) for n in (1, 2)] == [(1,), (2,)]
+    assert [scenario.count_group(n) for n in (1, 2)] == [(1,), (2,)]
     both_engines(scenario)
     assert dfc.simulate(scenario, dfc.Packets(seed=1)).finished[1] > 0.0
 

@@ -18,7 +18,7 @@ from dfcmodel.sharing.suites.cases import Observation, Suite, SuiteCase, Toleran
 from dfcmodel.sharing.suites.connections import connect, lose_at
 from dfcmodel.sharing.suites.index import SUITES
 from dfcmodel.sharing.suites.judging import SuiteVerdict, judge_case, judge_suite
-from dfcmodel.sharing.suites.known_deviations import known_of_own_rules
+from dfcmodel.sharing.suites.known_deviations import deviations_of_own_rules
 from dfcmodel.sharing.suites.reports import write_junit, write_page
 from dfcmodel.sharing.suites.results import SuiteConformance
 from dfcmodel.sharing.suites.rfc9743 import answers_of
@@ -535,8 +535,8 @@ def test_an_entry_that_passes_or_names_no_case_is_printed_and_fails_if_strict() 
 
 
 def test_known_deviations_of_own_rules_do_not_hold_for_subclasses() -> None:
-    assert set(known_of_own_rules(CUBIC())) >= {"rfc9438/fast-convergence"}
-    assert known_of_own_rules(DoubleReduction()) == {} == known_of_own_rules(Scalable())
+    assert set(deviations_of_own_rules(CUBIC())) >= {"rfc9438/fast-convergence"}
+    assert deviations_of_own_rules(DoubleReduction()) == {} == deviations_of_own_rules(Scalable())
 
 
 def test_verdicts_are_deterministic() -> None:

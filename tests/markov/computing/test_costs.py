@@ -121,7 +121,7 @@ LONG = [
     ("methods.krylov", "Krylov", "drop_tolerance=1e-10, fill_factor=100.0", "Polling(stations=12)"),
     ("elimination.bands", "GTH", "block=10**6", "PauseTandem(buffers=(223, 223), high_threshold=150)"),
 ]
-"""Incomplete factors that drop little, and one call of a kernel: some 8 s or more."""
+"""Incomplete factors that drop little, and one call of a kernel: 0.9 s or more on a fast machine, 8 s on others."""
 
 
 PROLOGUE = """
@@ -135,7 +135,7 @@ atexit.register(lambda: print("spent", time.process_time()))
 def interrupted(script, seconds):
     """Return the errors of a process that is sent SIGINT when it has started, after some seconds of its CPU time.
 
-    It must end before it has spent 4 s more: without the interruption it would spend 8 s, or never end.
+    It must end before its call does, and before it has spent 4 s more.
     """
     command = [sys.executable, "-c", PROLOGUE + script]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -167,7 +167,7 @@ def cpu_of(process):
 @pytest.mark.parametrize(("module", "method", "arguments", "model"), LONG)
 def test_a_factorization_is_interrupted(module, method, arguments, model):
     script = SCRIPT.format(STARTS=STARTS, module=module, method=method, arguments=arguments, model=model)
-    assert "KeyboardInterrupt" in interrupted(script, 1.0)
+    assert "KeyboardInterrupt" in interrupted(script, 0.3)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")

@@ -355,8 +355,8 @@ def test_rooms_are_taken_from_the_buffers_in_proportion() -> None:
     links[3] = replace(links[3], buffer=600.0)
     wide = replace(scenario, links=links)
     room = RULE_SWITCH_COUNTS.room(2e3, 2e-3)
-    assert wide.counted_together(2) == (2, 3)
-    assert wide.counted_together(1) == (1,)
+    assert wide.count_group(2) == (2, 3)
+    assert wide.count_group(1) == (1,)
     assert wide.rooms(2) == wide.rooms(3) == {(1, 3): room}
     assert wide.spare_of_rooms(3) == pytest.approx(900.0 - room)
     assert wide.reserved(2) == pytest.approx(room / 3)
