@@ -5,6 +5,7 @@ import __future__
 
 import ast
 import copy
+import functools
 import inspect
 import math
 import numbers
@@ -18,26 +19,15 @@ from hopflow.fork_safety import ForkSafeLock
 
 __all__ = ["KernelError", "literal", "locals_of", "parse", "refuse", "syntax_tree"]
 
+MAX_SOURCES = 1000
+"""Functions whose text is kept."""
+
 
 def parse(function: Callable[..., Any]) -> ast.FunctionDef:
     """Return a function's syntax tree without annotations, with the line numbers of its file."""
     function = inspect.unwrap(function)
-    name = getattr(function, "__qualname__", repr(function))
-    missing = f"{name}: its source text is not available; write it in a file or a notebook cell"
-    try:
-        lines, first = inspect.getsourcelines(function)
-    except (OSError, TypeError):
-        raise KernelError(missing) from None
-    if function.__name__ == "<lambda>":
-        raise KernelError(f"{name}: a function written with def is expected")
-    file = inspect.getsourcefile(function) or "?"
-    tree = _first_statement("".join(lines))
-    if not isinstance(tree, ast.FunctionDef) or not _is_text_of(tree, function):
-        if file == "<string>":  # since Python 3.13 this is the text of python -c
-            raise KernelError(missing)
-        why = "its file has changed since it was imported: import it again"
-        raise KernelError(f"{file}:{first}: {name}: {why}")
-    ast.increment_lineno(tree, first - 1)
+    text, file, first = _source_of(function, getattr(function, "__code__", None))
+    tree: ast.FunctionDef = syntax_tree("\n" * (first - 1) + text).body[0]
     for node in ast.walk(tree):
         node.file = file  # type: ignore[attr-defined]
     if isinstance(tree.body[0], ast.Expr) and isinstance(tree.body[0].value, ast.Constant):
@@ -48,10 +38,36 @@ def parse(function: Callable[..., Any]) -> ast.FunctionDef:
     return tree
 
 
+@functools.lru_cache(MAX_SOURCES)
+def _source_of(function: Callable[..., Any], code: types.CodeType | None) -> tuple[str, str, int]:  # noqa: ARG001
+    """Return a function's text, its file, and its first line there; ``code``: that of the function, for the cache.
+
+    A template stands in many kernels; to find a text, and to see that it is still that of the function, takes longer
+    than to parse it.
+    """
+    name = getattr(function, "__qualname__", repr(function))
+    missing = f"{name}: its source text is not available; write it in a file or a notebook cell"
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        raise KernelError(missing) from None
+    if function.__name__ == "<lambda>":
+        raise KernelError(f"{name}: a function written with def is expected")
+    file = inspect.getsourcefile(function) or "?"
+    text = textwrap.dedent("".join(lines))
+    tree = _first_statement(text)
+    if not isinstance(tree, ast.FunctionDef) or not _is_text_of(tree, function):
+        if file == "<string>":  # since Python 3.13 this is the text of python -c
+            raise KernelError(missing)
+        why = "its file has changed since it was imported: import it again"
+        raise KernelError(f"{file}:{first}: {name}: {why}")
+    return text, file, first
+
+
 def _first_statement(text: str) -> ast.stmt | None:
     """Return the syntax tree of a text's first statement; None where it is no Python."""
     try:
-        return next(iter(syntax_tree(textwrap.dedent(text)).body), None)
+        return next(iter(syntax_tree(text).body), None)
     except SyntaxError:
         return None
 
