@@ -204,7 +204,7 @@ def _responsefn() -> dict[str, dict[str, Any]]:
         "match": {"rule": AIMD(b=0.25), "to": Reno(), "at": 0.015625},
         "read_pcap": {"source": "absent.pcap"},
         "read_qlog": {"source": QLOG},
-        "read_ss": {"source": SS},
+        "read_ss": {"source": SS, "skip": ("a further field",)},
         "responsiveness": {"rule": AIMD()},
         "rtt_unfairness": one,
         "rule_twin": {"rule": Reno()},
