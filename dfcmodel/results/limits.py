@@ -21,7 +21,7 @@ from dfcmodel.network.demands.offered_rates import (
     packet_demand,
     shares_of_links,
 )
-from dfcmodel.network.drop_causes import AT_RANDOM, TRIMMED
+from dfcmodel.network.drop_causes import AT_RANDOM, BY_POLICER, TRIMMED
 from dfcmodel.network.elements.delays import DelayTrace
 from dfcmodel.network.elements.losses import Policer
 from dfcmodel.network.elements.rates import RateTrace
@@ -35,7 +35,7 @@ from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.notifications import follows_telemetry, needs_marks
 from dfcmodel.network.phase_effects import flows_in_phase, unequal_losses
 from dfcmodel.network.queueing.aqm_programs import AFD
-from dfcmodel.network.queueing.class_pauses import CLASSES
+from dfcmodel.network.queueing.class_pauses import CLASSES, PFC
 from dfcmodel.network.queueing.coupled import PI2
 from dfcmodel.network.queueing.disciplines import (
     DFC,
@@ -116,6 +116,10 @@ AT_MAX_WINDOW = 0.999
 MIN_FILLED = 0.9
 """Smallest ratio of the bytes of transfers to the bytes of their packets that is not reported. All packets have one
 size."""
+LARGEST_THRESHOLDS: dict[type, str] = {
+    PFC: "xoff", Pause: "high", RED: "high", RampMarking: "high", StepMarking: "threshold", Trimming: "limit",
+}  # fmt: skip
+"""Thresholds of disciplines in packets, the larger of two."""
 DISCIPLINES_WITHOUT_PRIORITY = (FIFO, DFC, Pause, Fair, QueueManager)
 """Disciplines that ignore the priority of flows."""
 MARKING_MANAGERS = (StepMarking, RampMarking, RED)
@@ -835,9 +839,10 @@ def _path_mismatches(run: Any) -> tuple[str, ...]:
     """Return () or one message: rules, windows and elements that do not suit a path or run, sources for packets."""
     scenario = run.scenario
     bursts = _burst_mismatches(scenario) if run.step == 0.0 else ()
-    of_paths = (*_bucket_mismatches(scenario, float(run.time[-1])), *_hold_mismatches(scenario))
-    of_paths += (*_policer_mismatches(scenario), *_window_mismatches(scenario), *_default_windows(run))
-    mismatches = (*_rule_mismatches(scenario), *of_paths, *bursts)
+    of_elements = (*_bucket_mismatches(scenario, float(run.time[-1])), *_hold_mismatches(scenario))
+    of_elements += tuple(_policer_mismatches(run))
+    of_paths = (*_window_mismatches(scenario), *_default_windows(run), *_thresholds_below_a_packet(scenario))
+    mismatches = (*_rule_mismatches(scenario), *of_elements, *of_paths, *bursts)
     if not mismatches:
         return ()
     return _as_tuple(f"unsuitable parameters: {'; '.join(mismatches[:MAX_NAMES])}")
@@ -925,26 +930,51 @@ def _burst_mismatches(scenario: Scenario) -> Iterator[str]:
             )
 
 
-def _policer_mismatches(scenario: Scenario) -> Iterator[str]:
-    """Yield a message for each policer that can drop no packet: links before it send no faster than it fills.
+def _policer_mismatches(run: Any) -> Iterator[str]:
+    """Yield a message for each policer that drops no packet since links send no faster than it fills.
 
-    A burst of as many packets as there are such links may come at once. Hosts send bursts of any length.
+    A burst of as many packets as there are links before it may come at once. Hosts send bursts of any length: behind
+    them the policer's own link counts, and that nothing was dropped.
     """
-    routes = scenario.routes
+    scenario, routes = run.scenario, run.scenario.routes
     for policer in scenario.all_elements:
         if not isinstance(policer, Policer) or policer.acks:
             continue
         hops = _data_hops_of_element(scenario, policer)
-        if not len(hops) or np.isin(hops, routes.begin).any():
+        if not len(hops):
             continue
-        links = np.unique(routes.places[hops - 1])
+        if np.isin(hops, routes.begin).any():
+            links, which = routes.places[hops[:1]], "its own link"
+            at_policer = (run.dropped["link"] == links[0]) & (run.dropped["cause"] == BY_POLICER)
+            cannot_drop = not at_policer.any()
+        else:
+            links = np.unique(routes.places[hops - 1])
+            which = f"{_list_names('link', [scenario.links[n].name for n in links.tolist()])} before it"
+            cannot_drop = policer.burst >= len(links)
         fastest = float(scenario.link_table.rates[links].sum())
-        if policer.rate >= fastest and policer.burst >= len(links):
+        if cannot_drop and policer.rate >= fastest:
             yield (
                 f"Policer at {policer.link} drops nothing: rate = {policer.rate:.4g} packets/s is not below that of "
-                f"{_list_names('link', [scenario.links[n].name for n in links.tolist()])} before it, {fastest:.4g} "
-                "packets/s; write '20Mbps' for bits, and '15kB' for the burst"
+                f"{which}, {fastest:.4g} packets/s; write '20Mbps' for bits, and '15kB' for the burst"
             )
+
+
+def _thresholds_below_a_packet(scenario: Scenario) -> Iterator[str]:
+    """Yield a message for each kind of discipline, or manager, whose largest threshold is less than a packet."""
+    by_text: dict[str, list[str]] = {}
+    for n in np.unique(scenario.routes.places).tolist():
+        link = scenario.links[n]
+        for rule in {id(rule): rule for rule in (link.discipline, manager_of(link.discipline))}.values():
+            name = next((name for kind, name in LARGEST_THRESHOLDS.items() if isinstance(rule, kind)), None)
+            threshold = 0.0 if name is None else float(getattr(rule, name))
+            if 0.0 < threshold < 1.0:
+                text = f"{name} = {threshold:.4g} packets of {type(rule).__name__}"
+                by_text.setdefault(text, []).append(link.name)
+    for text, names in by_text.items():
+        yield (
+            f"{text} at {_list_names('link', names)} is less than a packet: a number is in packets, no share of the "
+            "buffer; of a buffer of 100 packets 0.8 is 80"
+        )
 
 
 def _bucket_mismatches(scenario: Scenario, end: float) -> Iterator[str]:

@@ -979,6 +979,46 @@ def test_policers_that_can_drop_nothing_are_named(policer: dfc.Policer, is_named
 
 
 @pytest.mark.parametrize(
+    ("policer", "is_named"),
+    [
+        (dfc.Policer("a->b", rate=20e6, burst=100), True),
+        (dfc.Policer("a->b", rate="1Gbps", burst=100), True),
+        (dfc.Policer("a->b", rate="999Mbps", burst=100), False),
+        (dfc.Policer("a->b", rate="1Gbps", burst=1), False),  # it drops packets of the first window
+    ],
+    ids=repr,
+)
+def test_policers_behind_hosts_that_drop_nothing_are_named(policer: dfc.Policer, is_named: bool) -> None:
+    run = _late(NewReno(), [policer], dfc.Packets(seed=1))
+    message = "Policer at a->b drops nothing: rate = "
+    named = [limit for limit in run.limits if message in limit and "that of its own link, 8.333e+04 packets/s" in limit]
+    assert len(named) == is_named
+    assert (run.drops()["cause"] == "policer").any() or is_named or policer.burst == 100
+
+
+@pytest.mark.parametrize("level", [dfc.Packets(seed=1), dfc.Fluid()], ids=["packets", "fluid"])
+@pytest.mark.parametrize(
+    ("rule", "named"),
+    [
+        (dfc.PFC((0,), xoff=0.5, xon=0.2), "xoff = 0.5 packets of PFC"),
+        (dfc.Pause(high=0.8, low=0.5), "high = 0.8 packets of Pause"),
+        (dfc.RED(low=0.2, high=0.8), "high = 0.8 packets of RED"),
+        (dfc.PFC((0,), xoff=20, xon=10, manager=dfc.RampMarking(0.2, 0.8, 0.1)), "high = 0.8 packets of RampMarking"),
+        (dfc.StepMarking("900 B"), "threshold = 0.6 packets of StepMarking"),
+        (dfc.StepMarking(1.0), None),
+        (dfc.RED(low=0.2, high=8.0), None),
+    ],
+    ids=str,
+)
+def test_thresholds_that_may_be_shares_of_the_buffer_are_named(rule: Any, named: str | None, level: Any) -> None:
+    """A flow over RED from 0.2 to 0.8 packets had half of what it has from 20 to 80 % of the buffer."""
+    links = [dfc.Link("a", "b", 1e3, 1e-3, 50), dfc.Link("b", "c", 500.0, 1e-3, 50, rule)]
+    scenario = dfc.Scenario("shares", links, [dfc.Flow("f", ("a", "b", "c"), NewReno(), 40)])
+    texts = [limit for limit in dfc.simulate(scenario, level).limits if "is less than a packet" in limit]
+    assert [f"{named} at link b->c is less" in text for text in texts] == [True] * bool(named)
+
+
+@pytest.mark.parametrize(
     ("burst", "is_named"), [(45_000, True), ("45000 B", False), (1e3 * 8.0, True), (1e3 * 7.9, False)], ids=repr
 )
 def test_buckets_that_hold_more_than_the_rate_passes_in_the_run_are_named(burst: float | str, is_named: bool) -> None:
