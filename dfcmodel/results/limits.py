@@ -54,6 +54,7 @@ from dfcmodel.results.pauses import PAUSES_NOTHING, REQUEST, requesters_of
 from dfcmodel.theory.law import law_of
 from dfcmodel.theory.stability import chain_limit
 from hopflow.checks import count_of, first_of
+from hopflow.tcp_constants import INITIAL_RTO
 from hopflow.units import PacketUnits, readable_text
 from responsefn import DeliveryRule, RateRule, WindowRule
 
@@ -609,6 +610,16 @@ def _ineffective_options(run: Any) -> tuple[str, ...]:
             f"idle is in s, and the run ends at {end:g} s: each has one transfer",
         ),
         (
+            "on",
+            table.each("source", lambda source: isinstance(source, OnOff) and source.on >= end).astype(np.bool_),
+            f"on is in s, and the run ends at {end:g} s: the first period of sending does not end",
+        ),
+        (
+            "off",
+            table.each("source", lambda source: isinstance(source, OnOff) and source.off >= end).astype(np.bool_),
+            f"off is in s, and the run ends at {end:g} s: there is one period of sending",
+        ),
+        (
             "arrivals",
             _replays_after(table, end),
             f"times of Replay are in s, and the run ends at {end:g} s: only packets of the first time arrive, if any",
@@ -842,6 +853,7 @@ def _path_mismatches(run: Any) -> tuple[str, ...]:
     of_elements = (*_bucket_mismatches(scenario, float(run.time[-1])), *_hold_mismatches(scenario))
     of_elements += tuple(_policer_mismatches(run))
     of_paths = (*_window_mismatches(scenario), *_default_windows(run), *_thresholds_below_a_packet(scenario))
+    of_paths += (*_long_round_trips(scenario), *_packets_below_acks(run))
     mismatches = (*_rule_mismatches(scenario), *of_elements, *of_paths, *bursts)
     if not mismatches:
         return ()
@@ -975,6 +987,24 @@ def _thresholds_below_a_packet(scenario: Scenario) -> Iterator[str]:
             f"{text} at {_list_names('link', names)} is less than a packet: a number is in packets, no share of the "
             "buffer; of a buffer of 100 packets 0.8 is 80"
         )
+
+
+def _long_round_trips(scenario: Scenario) -> Iterator[str]:
+    """Yield a message on flows of window rules whose first timer expires before an ACK can arrive."""
+    rtts = scenario.packet_rtts()
+    flows = np.flatnonzero(scenario.table.of_kind(WindowRule) & (rtts >= INITIAL_RTO))
+    if len(flows):
+        yield (
+            f"a round trip of {_list_flows(scenario, flows)} takes {rtts[flows[0]]:.4g} s without queues, a first "
+            f"timeout {INITIAL_RTO:g} s: delays are in s, rates in packets/s; write '5ms' and '10Mbps'"
+        )
+
+
+def _packets_below_acks(run: Any) -> Iterator[str]:
+    """Yield a message at packet level if an ACK takes longer to transmit than a packet of data."""
+    size = run.scenario.packet_size
+    if run.step == 0.0 and size < HEADER:
+        yield f"packet_size = {size:.4g} bytes is less than the {HEADER:g} bytes of an ACK: write '1.5kB' for kB"
 
 
 def _bucket_mismatches(scenario: Scenario, end: float) -> Iterator[str]:

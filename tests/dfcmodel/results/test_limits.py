@@ -1019,6 +1019,28 @@ def test_thresholds_that_may_be_shares_of_the_buffer_are_named(rule: Any, named:
 
 
 @pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({"delay": 0.6}, "a round trip of flow f takes 2.402 s without queues, a first timeout 1 s: delays are in s"),
+        ({"rate": 1.0}, "a round trip of flow f takes 2.057 s without queues, a first timeout 1 s"),
+        ({"delay": 0.2}, None),
+        ({"packet_size": 1.5}, "packet_size = 1.5 bytes is less than the 40 bytes of an ACK"),
+        ({"packet_size": 64}, None),
+        ({"source": dfc.OnOff(300.0, 50, 0.1)}, "on of flow f: on is in s, and the run ends at 3 s"),
+        ({"source": dfc.OnOff(300.0, 0.1, 40)}, "off of flow f: off is in s, and the run ends at 3 s"),
+        ({"source": dfc.OnOff(300.0, 0.1, 0.1)}, None),
+    ],
+    ids=str,
+)
+def test_ms_gbit_and_kb_as_plain_numbers_are_named(changed: dict[str, Any], text: str | None) -> None:
+    links = [dfc.Link(*ends, changed.get("rate", 1e3), changed.get("delay", 1e-3), 50) for ends in ("ab", "bc")]
+    flows = [dfc.Flow("f", ("a", "b", "c"), changed.get("source", NewReno()))]
+    scenario = dfc.Scenario("units", links, flows, packet_size=changed.get("packet_size", 1500))
+    limits = dfc.simulate(scenario, dfc.Packets(seed=1)).limits
+    assert (text is None and not limits) or (len(limits) == 1 and str(text) in limits[0])
+
+
+@pytest.mark.parametrize(
     ("burst", "is_named"), [(45_000, True), ("45000 B", False), (1e3 * 8.0, True), (1e3 * 7.9, False)], ids=repr
 )
 def test_buckets_that_hold_more_than_the_rate_passes_in_the_run_are_named(burst: float | str, is_named: bool) -> None:
