@@ -129,7 +129,7 @@ class PathElement(Described):
     counts
         Names of the last fields of State, which `Trajectory.element_counts` shows at the end of a run.
     draws
-        Random numbers for each packet, 0 to 2.
+        Random numbers for each packet, 0 to 2, drawn for `on_packet` and again for `on_leaving`.
     in_order
         Whether packets go on in the order of their arrival, although their times ``until`` differ.
 
