@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.networks import Scenario
 
+    Flags = NDArray[np.bool_]  # a name with an underscore at its end is a link in the generated documentation
+
 __all__ = [
     "ARRAYS",
     "FLOW",
@@ -465,7 +467,7 @@ class Records(Recorded):
     notifications: NDArray[np.int64] | None = None
     repeats_frames: bool = False
     unused_choices: Mapping[str, str] | None = None
-    rerouted: NDArray[np.bool_] | None = None
+    rerouted: Flags | None = None
     cumulative_loss_events: NDArray[np.int64] | None = None
     marks: NDArray[np.int64] | None = None
     counted: tuple[float, ...] | None = None
