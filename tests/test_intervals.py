@@ -106,7 +106,7 @@ def test_a_result_without_a_row_is_found() -> None:
     assert missing_rows([ensemble], listed) == ["Ensemble.intervals"]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["of"])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['of']}: {row['quantity']}")
 def test_a_row_is_of_what_exists(row: dict[str, Any]) -> None:
     target = target_of(row)
     names = set(dir(target)) | ({field.name for field in fields(target)} if is_dataclass(target) else set())

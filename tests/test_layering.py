@@ -32,7 +32,11 @@ MAY_IMPORT = {
     "dfcmodel.packets.fabric.kernel": {
         "hopflow.kernels", "dfcmodel.packets.kernel.called_managers", "dfcmodel.packets.kernel.random_numbers",
     },
-    "dfcmodel.sharing.suites.kernel": {"hopflow.kernels", "dfcmodel.packets.kernel.tcp.native_decisions"},
+    "dfcmodel.sharing.suites.kernel": {
+        "hopflow.kernels",
+        "dfcmodel.packets.kernel.layout",
+        "dfcmodel.packets.kernel.tcp.native_decisions",
+    },
     "validation": {"hopflow", "responsefn", "markov", "dfcmodel"},
 }  # fmt: skip
 REMAINING_CYCLES = {

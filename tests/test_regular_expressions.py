@@ -13,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -22,14 +23,14 @@ import hopflow
 
 PACKAGES = ("hopflow", "dfcmodel", "markov", "responsefn")
 ROOT = Path(hopflow.__file__).parents[1]
-USES: dict[str, Callable[[re.Pattern[str], str], object]] = {
+USES: dict[str, Callable[[re.Pattern[Any], Any], object]] = {
     "match": re.Pattern.match,
     "fullmatch": re.Pattern.fullmatch,
     "search": re.Pattern.search,
     "split": re.Pattern.split,
     "findall": re.Pattern.findall,
     "finditer": lambda pattern, text: list(pattern.finditer(text)),
-    "sub": lambda pattern, text: pattern.sub("", text),
+    "sub": lambda pattern, text: pattern.sub(text[:0], text),
 }
 LENGTH, SECONDS = 100_000, 2.0
 """A linear pass takes 5 ms at most, a quadratic one a minute."""
@@ -42,7 +43,7 @@ class Names(dict[str, object]):
         return "x"
 
 
-def patterns() -> Iterator[tuple[str, re.Pattern[str], set[str]]]:
+def patterns() -> Iterator[tuple[str, re.Pattern[Any], set[str]]]:
     """Yield each pattern that is written in the packages: file and line, pattern, methods that it is used with."""
     sources = {path: path.read_text() for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))}
     methods = defaultdict(set)
@@ -80,19 +81,21 @@ def patterns() -> Iterator[tuple[str, re.Pattern[str], set[str]]]:
             yield f"{place}:{node.lineno}", re.compile(pattern, flags), used
 
 
-def repeated(text: str) -> Iterator[str]:
+def repeated(text: Any) -> Iterator[Any]:
     """Yield texts of `LENGTH` characters: a part of ``text`` is repeated, and the rest follows or does not match."""
     for first in range(len(text)):
         for last in range(first + 1, min(first + 4, len(text)) + 1):
             part = text[first:last]
             many = text[:first] + part * (LENGTH // len(part))
             yield many + text[last:]
-            yield many + "\x00"
+            yield many + ("\x00" if isinstance(text, str) else b"\x00")
 
 
-def excess(pattern: re.Pattern[str], used: set[str]) -> str | None:
+def excess(pattern: re.Pattern[Any], used: set[str]) -> str | None:
     """Return a text with which a use of the pattern takes longer than linear time, shortened, or None."""
-    drawn: list[str] = ["0" * 3, "a" * 3, " " * 3, "_" * 3, "\n" * 3, "." * 3, '"' * 3]
+    drawn: list[Any] = ["0" * 3, "a" * 3, " " * 3, "_" * 3, "\n" * 3, "." * 3, '"' * 3]
+    if isinstance(pattern.pattern, bytes):
+        drawn = [text.encode() for text in drawn]
 
     @settings(
         max_examples=12,
@@ -103,7 +106,7 @@ def excess(pattern: re.Pattern[str], used: set[str]) -> str | None:
         suppress_health_check=list(HealthCheck),
     )
     @given(st.from_regex(pattern))
-    def draw(text: str) -> None:
+    def draw(text: Any) -> None:
         drawn.append(text[:24])
 
     draw()

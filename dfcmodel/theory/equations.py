@@ -122,7 +122,7 @@ class DiffusionEquation:
 
     @classmethod
     def of(cls, scenario: Scenario, initial: Callable[[Any], Any], **more: Any) -> DiffusionEquation:
-        """Return the equation on the path of a scenario's first flow, from ``initial``(x) on; units: links and seconds.
+        """Return the equation on the path of a scenario's first flow, from ``initial(x)`` on; units: links and seconds.
 
         Link i, from x = i - 1 to i, has the coefficient D / d_i (eq. 3); ``more`` are other fields.
         """

@@ -275,9 +275,9 @@ def sweep(
 
     Scenarios at both levels:
 
-    >>> runs = sweep(takano2006, name="1", dfc=[True, False], levels=["fluid", "packets"], duration="20ms")
+    >>> runs = sweep(takano2006, name=["1", "4"], levels=["fluid", "packets"], duration="200ms")
     >>> dict(runs.goodput.sizes)
-    {'dfc': 2, 'level': 2, 'flow': 2}
+    {'name': 2, 'level': 2, 'flow': 2}
     """
     if _is_rules(thing):
         if levels is not None or method is not None:

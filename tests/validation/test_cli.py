@@ -400,9 +400,9 @@ def test_it_names_the_statements_that_a_reading_does_not_judge() -> None:
 def test_it_says_where_nothing_turns() -> None:
     """No threshold changes the verdict of Z16's model and that of ns-2; both change that of the packet level."""
     said = judge("Z16")
-    assert "below 0.001146: packet level contradicted -> inconclusive" in said
+    assert "below 0.001106: packet level contradicted -> inconclusive" in said
     assert "from 9.8e-06 to 0.45 the verdict stays: model, ns-2\n" in said
-    assert "below 0.0003303: packet level contradicted -> inconclusive" in said
+    assert "below 0.0003413: packet level contradicted -> inconclusive" in said
     assert "from 9.8e-07 to 1 the verdict stays: model, ns-2\n" in said
 
 

@@ -40,7 +40,7 @@ LEDGER = {
     "an inferred weight": ("published/inferred.csv", r"0\.9", "0.1"),
     "an excuse": ("published/without_packet_level.csv", "nothing is sent", "nothing was found"),
     "a source": ("published/SOURCES.md", "5f7ae08", "5f7ae09"),
-    "a finding": ("claims/zheng2002/one_flow_by_its_window.md", "Yes:", "No:"),
+    "a finding": ("claims/zheng2002/one_flow_by_its_window.md", "Utilisation rises", "Utilisation falls"),
 }
 JUDGED = {
     "a limit": ("claims/yang2001/best_effort.py", "FAR = 2.0", "FAR = 1.1", "Y06"),

@@ -49,7 +49,7 @@ def _code(first: str, second: str, bandwidth: str, rtt: str, buffer: float) -> s
     return f"""\
 import numpy as np
 
-from dfcmodel import coexist
+from dfcmodel import PathOptions, coexist
 from hopflow.units import quantity
 from responsefn import {names}, curve
 

@@ -45,6 +45,10 @@ class DCQCN(RateRule):
     t = R_C p / ((1-p)^(-T R_C) - 1). The model omits that each notification sets R_T to R_C, the correlation of
     alpha and R_C, and the hyper increase. The round-trip time does not matter.
 
+    The defaults are the paper's: 10 MB, 40 Mb/s (hyper: ten times that, as in QCN). A network converts them to its
+    packets, also parameters in bytes or bits/s, such as ``additive="40Mbps"``. Outside of a network, as in `rate`,
+    packets have 1500 bytes.
+
     Parameters
     ----------
     g
@@ -66,10 +70,6 @@ class DCQCN(RateRule):
         at the end of that interval, so that intervals follow each other while packets are marked, as in the fluid
         model. 0: it ignores the mark, and the first mark after the interval causes a notification. Ten senders at 40
         Gb/s then have twice the queue (about 143 packets instead of 76).
-
-    The defaults are the paper's: 10 MB, 40 Mb/s (hyper: ten times that, as in QCN). A network converts them to its
-    packets, also parameters in bytes or bits/s, such as ``additive="40Mbps"``. Outside of a network, as in `rate`,
-    packets have 1500 bytes.
 
     Examples
     --------

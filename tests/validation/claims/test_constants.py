@@ -62,7 +62,6 @@ EXCUSED = {
     ("malhotra2005.simulator", "MIN_EVENTS"): OWN,
     ("kaneko2007.one_rule", "WARM_UP"): SETTING,
     ("kaneko2007.one_rule", "BDP"): SETTING,
-    ("kaneko2007.random_loss", "0.0001"): SETTING,
     ("kaneko2007.rule_pairs", "NEAR"): SHOWN,
     ("zheng2002.independent_loss", "200"): OWN,
     ("zheng2002.loss_sweeps", "0.05"): "digits of a number of the text",

@@ -153,7 +153,7 @@ def test_claims_are_checked_on_an_executor(kept: Path) -> None:
 @pytest.mark.slow
 def test_claims_are_checked_side_by_side_in_forked_workers(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path))  # of the workers
-    monkeypatch.setattr(running, "_load", lambda _: None)
+    monkeypatch.setattr(running, "_load", lambda _claim, _key: None)
     claims = [find("Y11"), find("Y12")]
     found = dict(running.checked(claims, jobs=2))
     assert set(found) == set(claims)
