@@ -43,7 +43,7 @@ MAX_PATH_LENGTH = 4096
 """Maximum length of a path, as in Linux; longer strings are probably text."""
 LFS_POINTER = "version https://git-lfs.github.com/spec/"
 """Beginning of the file that Git stores in place of one in large file storage."""
-_LINK_TARGET = re.compile(r"(?:[\w.+@-]*/)*[\w.+@-]*\.[a-z]\w*", re.ASCII)
+_LINK_TARGET = re.compile(r"(?:\.{0,2}/)*+(?:[\w.+@-]+/)*+[\w.+@-]*\.[a-z]\w*", re.ASCII)
 _LONG_KEY = re.compile(
     r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){256}""",
     re.ASCII,

@@ -92,6 +92,8 @@ PREFIXES = {
     "ti": 2.0**40,
 }
 """Factors of decimal and binary prefixes of bits and bytes, in lower case."""
+NUMBER = r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*"
+"""Pattern of a number and what separates it from its unit."""
 PREFIX = r"((?:[kKmMgGtT]i?)?)"
 """Pattern of a prefix of bits or bytes."""
 FORMS = {
@@ -268,7 +270,7 @@ def quantity(
     125000.0
     """
     packet_size = _packet_size(packet_size)
-    match = re.fullmatch(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*)", text.strip())
+    match = re.fullmatch(NUMBER + "(.*)", text.strip())
     if match and (unit := _unit(dimension, match.group(2), packet_size, bare)):
         value = float(match.group(1)) * unit[0] / unit[1]
         by_size = dimension in ("rate", "amount") and unit[1] != 1.0

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from dfcmodel.network.queueing.pause_responses import BITS_BESIDE_10GBASE_T, QUANTUM, RESPONSE_BITS
 from hopflow.checks import format_value, one_number
-from hopflow.units import PREFIX, PREFIXES, in_units, quantity
+from hopflow.units import NUMBER, PREFIX, PREFIXES, in_units, quantity
 
 __all__ = [
     "FIBRE",
@@ -65,8 +65,7 @@ LONGEST_CABLE = 200e3
 MAX_RATE = 10**13
 """Upper limit of a line rate, b/s."""
 
-_NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*"
-_DATA = re.compile(_NUMBER + PREFIX + "(B|bits?)")
+_DATA = re.compile(NUMBER + PREFIX + "(B|bits?)")
 
 
 def _check_range(name: str, value: Given, number: float, low: float, high: float, allowed: str) -> float:
@@ -162,7 +161,7 @@ def bit_times(name: str, value: Given, rate: int) -> int:
         seconds = one_number(name, value, at_least=0.0, at_most=1.0, hint="in s, or a string: '1.2 us'")
         return whole_bits(seconds * rate)
     text = value.strip()
-    if match := re.fullmatch(_NUMBER + "(?:quanta|quantum)", text):
+    if match := re.fullmatch(NUMBER + "(?:quanta|quantum)", text):
         bits = float(match[1]) * QUANTUM
     elif match := _DATA.fullmatch(text):
         bits = float(match[1]) * (8.0 if match[3] == "B" else 1.0) * PREFIXES[match[2].lower()]

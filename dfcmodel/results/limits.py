@@ -973,16 +973,18 @@ def _policer_mismatches(run: Any) -> Iterator[str]:
 
 def _thresholds_below_a_packet(scenario: Scenario) -> Iterator[str]:
     """Yield a message for each kind of discipline, or manager, whose largest threshold is less than a packet."""
-    by_text: dict[str, list[str]] = {}
-    for n in np.unique(scenario.routes.places).tolist():
-        link = scenario.links[n]
-        for rule in {id(rule): rule for rule in (link.discipline, manager_of(link.discipline))}.values():
+    table = scenario.link_table
+    passed, by_text = np.unique(scenario.routes.places), dict[str, set[int]]()
+    for k in np.unique(table.kind_of[passed]).tolist():
+        discipline = table.kinds[k].discipline
+        for rule in (discipline, manager_of(discipline)):
             name = next((name for kind, name in LARGEST_THRESHOLDS.items() if isinstance(rule, kind)), None)
             threshold = 0.0 if name is None else float(getattr(rule, name))
             if 0.0 < threshold < 1.0:
                 text = f"{name} = {threshold:.4g} packets of {type(rule).__name__}"
-                by_text.setdefault(text, []).append(link.name)
-    for text, names in by_text.items():
+                by_text.setdefault(text, set()).update(passed[table.kind_of[passed] == k].tolist())
+    for text, links in by_text.items():
+        names = [scenario.links[n].name for n in sorted(links)]
         yield (
             f"{text} at {_list_names('link', names)} is less than a packet: a number is in packets, no share of the "
             "buffer; of a buffer of 100 packets 0.8 is 80"

@@ -19,14 +19,17 @@ from hopflow.fork_safety import ForkSafeLock
 
 __all__ = ["KernelError", "literal", "locals_of", "parse", "refuse", "syntax_tree"]
 
-MAX_SOURCES = 1000
+MAX_SOURCES = 256
 """Functions whose text is kept."""
 
 
 def parse(function: Callable[..., Any]) -> ast.FunctionDef:
     """Return a function's syntax tree without annotations, with the line numbers of its file."""
     function = inspect.unwrap(function)
-    text, file, first = _source_of(function, getattr(function, "__code__", None))
+    if isinstance(function, types.FunctionType):
+        text, file, first = _source_of(function, function.__code__)
+    else:  # perhaps without a hash
+        text, file, first = _source_of.__wrapped__(function, None)
     tree: ast.FunctionDef = syntax_tree("\n" * (first - 1) + text).body[0]
     for node in ast.walk(tree):
         node.file = file  # type: ignore[attr-defined]

@@ -31,6 +31,7 @@ from tests.option_objects import grouped
 from tests.surface import for_each
 
 SHORT = {"duration": "20ms"}
+late_flow = pytest.mark.filterwarnings("ignore:unused options. a known limit")  # it starts after so short a run
 
 
 def one_link(rate: float, buffer: int = 20) -> Scenario:
@@ -53,7 +54,7 @@ def repairs(s, q):
         yield s._replace(up=s.up + 1), q.repair
 
 
-@pytest.mark.filterwarnings("ignore:unused options. a known limit")  # a flow starts after the end of the short run
+@late_flow
 def test_scenarios_at_both_levels_are_their_runs() -> None:
     found = sweep(takano2006, name=["1", "4"], dfc=[True, False], levels=["fluid", "packets"], **SHORT)
     assert found.goodput.dims == ("name", "dfc", "level", "flow")
@@ -252,7 +253,7 @@ def test_a_function_of_numbers_is_swept() -> None:
     assert sweep(lambda x: x[1][0], x=[(1, [2]), (2, [3])]).value.values.tolist() == [2, 3]  # without a hash
 
 
-@pytest.mark.filterwarnings("ignore:unused options. a known limit")  # a flow starts after the end of the short run
+@late_flow
 @pytest.mark.parametrize("kind", ["threads", "processes"])
 def test_executors_do_not_change_results(kind) -> None:
     asked = {"name": ["1", "4"], "levels": ["fluid"], **SHORT}
@@ -262,7 +263,7 @@ def test_executors_do_not_change_results(kind) -> None:
     xr.testing.assert_identical(found, sweep(takano2006, **asked))
 
 
-@pytest.mark.filterwarnings("ignore:unused options. a known limit")  # a flow starts after the end of the short run
+@late_flow
 def test_a_store_is_resumed(tmp_path) -> None:
     pytest.importorskip("zarr", reason="needs hopflow[scale]")
     asked = {"name": ["1", "4"], "store": tmp_path / "runs.zarr", **SHORT}

@@ -415,6 +415,17 @@ def test_an_error_without_source():
         build_rules([lambda s, q: s])
 
 
+def test_a_callable_object_without_a_hash_has_no_source():
+    class Rule:
+        __hash__ = None
+
+        def __call__(self, s, q):
+            return s
+
+    with pytest.raises(KernelError, match="source text is not available"):
+        parse(Rule())
+
+
 # Files of rules and their cache: an entry's name is a digest of the text that determines it.
 
 SOURCE = """

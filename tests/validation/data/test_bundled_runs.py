@@ -312,7 +312,7 @@ TAKANO_CASES = [
     if {"flows", "nodes"}  # the chain's
     <= {file.partition(".")[0] for file in evidence.provenance(case)["files"]}
 ]
-NS2 = [case for case in TAKANO_CASES if "without-dfc" in case]
+NS2 = [case for case in TAKANO_CASES if evidence.provenance(case)["tool"] == "ns-2"]
 NS3 = [case for case in TAKANO_CASES if case not in NS2]
 
 
